@@ -1,0 +1,42 @@
+#include "cli/tables.hpp"
+
+#include <fmt/core.h>
+
+#include "support/files.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch::cli {
+
+table::Table load_table(const std::filesystem::path& path) {
+  return parse_table(read_file(path), path);
+}
+
+table::Table parse_table(std::string_view text, const std::filesystem::path& path) {
+  return table::read(text, path.string(), [](std::string_view id) { return registry().find(id) != nullptr; });
+}
+
+std::filesystem::path journal_of(const std::filesystem::path& table) {
+  std::filesystem::path path = table;
+  return path += ".journal.jsonl";
+}
+
+std::string origin_text(const table::Table& table) {
+  const table::SweepRecord& sweep = table.sweep;
+  std::string text = fmt::format(
+      "{} on {} ({}, {} SMs) with NVRTC {} and driver {}\n", table.device.simulated ? "simulated" : "measured",
+      table.device.name, table.device.arch, table.device.sm_count, table.toolchain.nvrtc, table.toolchain.driver);
+  text += fmt::format("sweep {}, protocol {}, {} buffers, seed {}: {} configurations, {} measurements in {:.1f} s{}\n",
+                      sweep.effort, sweep.protocol, sweep.buffers, sweep.seed, sweep.configs, sweep.measurements,
+                      sweep.duration_s, sweep.partial ? "; partial: it was not completed" : "");
+  if (table.regret_geomean && table.regret_worst) {
+    text += fmt::format("regret over the swept shapes: geometric mean {:.4f}, worst {:.4f}\n", *table.regret_geomean,
+                        *table.regret_worst);
+  }
+  return text;
+}
+
+table::Alignment alignment_of(const Problem& problem) {
+  return table::alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
+}
+
+}  // namespace softmax_dispatch::cli

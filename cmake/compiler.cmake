@@ -1,0 +1,13 @@
+# Warnings and sanitizers, shared by every target of the project.
+add_library(softmax_dispatch_compiler INTERFACE)
+target_compile_options(softmax_dispatch_compiler INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor -Woverloaded-virtual -Wold-style-cast)
+if(SOFTMAX_DISPATCH_WERROR)
+  target_compile_options(softmax_dispatch_compiler INTERFACE -Werror)
+endif()
+if(SOFTMAX_DISPATCH_SANITIZE)
+  # NOTE: g++ 12 sees uninitialised members in <regex> once AddressSanitizer is on.
+  target_compile_options(softmax_dispatch_compiler INTERFACE -Wno-maybe-uninitialized)
+  target_compile_options(softmax_dispatch_compiler INTERFACE -fsanitize=${SOFTMAX_DISPATCH_SANITIZE} -fno-omit-frame-pointer)
+  target_link_options(softmax_dispatch_compiler INTERFACE -fsanitize=${SOFTMAX_DISPATCH_SANITIZE})
+endif()

@@ -1,0 +1,21 @@
+// Types and constants shared by every kernel. NVRTC finds no header of the CUDA Toolkit at run time, so nothing is
+// included.
+#pragma once
+
+constexpr unsigned kWarp = 32;
+constexpr unsigned kFullMask = 0xffffffffu;
+constexpr float kFloatMax = 3.402823466e38f;  // FLT_MAX
+constexpr unsigned kWarps = THREADS / kWarp;  // of the block
+
+__device__ inline unsigned lane_id() {
+  return threadIdx.x % kWarp;
+}
+__device__ inline unsigned warp_id() {
+  return threadIdx.x / kWarp;
+}
+
+// Start of row r. Row bases are 64-bit: r * N passes 2^32 for matrices of a few gigabytes.
+template <typename T>
+__device__ inline T* row_start(T* matrix, long long r, long long N) {
+  return matrix + r * N;
+}

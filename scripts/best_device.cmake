@@ -1,0 +1,15 @@
+# Reads the JSON of `softmax-tune doctor --json` from the file JSON and prints "<arch> cuda:<ordinal>" of the GPU with the
+# most SMs.
+file(READ "${JSON}" doctor)
+string(JSON count LENGTH "${doctor}" devices)
+set(best_sms 0)
+math(EXPR last "${count} - 1")
+foreach(index RANGE ${last})
+  string(JSON sms GET "${doctor}" devices ${index} sm_count)
+  if(sms GREATER best_sms)
+    set(best_sms ${sms})
+    string(JSON arch GET "${doctor}" devices ${index} arch)
+    string(JSON ordinal GET "${doctor}" devices ${index} ordinal)
+  endif()
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${arch} cuda:${ordinal}")

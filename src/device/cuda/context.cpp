@@ -1,0 +1,40 @@
+#include "device/cuda/cuda.hpp"
+#include "device/cuda/handles.hpp"
+
+namespace softmax_dispatch::cuda {
+
+int current_device() {
+  CUcontext context = nullptr;
+  check(driver().CtxGetCurrent(&context), "get the current context");
+  if (!context) {
+    // Never released: other code may have come to rely on the context by the time this library's objects are destroyed.
+    static const PrimaryContext& fallback = *new PrimaryContext(0);
+    fallback.make_current();
+  }
+  CUdevice device = 0;
+  check(driver().CtxGetDevice(&device), "get the device of the current context");
+  return device;  // a CUdevice is the ordinal
+}
+
+bool is_capturing(Stream stream) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const CUresult result = driver().StreamIsCapturing(stream, &status);
+  // The legacy default stream cannot be captured; the driver refuses to answer while another stream that is ordered
+  // with it is, and leaves that capture alone.
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return false;
+  check(result, "ask whether a stream is being captured");
+  return status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+RelaxedCapture::RelaxedCapture() {
+  CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+  check(driver().ThreadExchangeStreamCaptureMode(&mode), "relax the capture mode of the thread");
+  previous_ = mode;
+}
+
+RelaxedCapture::~RelaxedCapture() {
+  auto mode = static_cast<CUstreamCaptureMode>(previous_);
+  driver().ThreadExchangeStreamCaptureMode(&mode);
+}
+
+}  // namespace softmax_dispatch::cuda

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "device/device.hpp"
+#include "jit/cache.hpp"
+#include "jit/compiler.hpp"
+#include "variants/variant.hpp"
+#include "verify/verify.hpp"
+
+namespace softmax_dispatch::runtime {
+
+/// What a dispatcher takes from outside. The product has one implementation (cuda_backend()); unit tests put counters
+/// and C++ functions in its place. Everything may be called from any thread.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Ordinal of the device of the calling thread's context, as cuda::current_device(). Called on warm calls.
+  virtual int current_device() = 0;
+  /// The device of that ordinal, alive as long as the process.
+  virtual Device& device(int ordinal) = 0;
+  virtual bool is_capturing(Stream stream) = 0;
+  /// Runs work that compiles, allocates and synchronises, so that no capture of another thread is broken by it.
+  virtual void run_cold(const std::function<void()>& work) = 0;
+
+  /// `constants` are the compile-time constants alone. Throws Error(toolchain).
+  virtual jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) = 0;
+  virtual std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) = 0;
+  virtual verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
+                                 const LoadedKernel& kernel) = 0;
+  /// Where outcomes of verifications outlive the process; may be null.
+  virtual std::shared_ptr<jit::Cache> cache() = 0;
+};
+
+/// The driver, NVRTC and the user's cache. NVRTC is opened at the first compile() and once per process.
+Backend& cuda_backend();
+
+}  // namespace softmax_dispatch::runtime

@@ -1,0 +1,71 @@
+#include <mutex>
+#include <optional>
+
+#include "device/cuda/cuda.hpp"
+#include "dispatch/backend.hpp"
+#include "jit/nvrtc.hpp"
+#include "jit/sources.hpp"
+
+namespace softmax_dispatch::runtime {
+namespace {
+
+class CudaBackend final : public Backend {
+ public:
+  int current_device() override { return cuda::current_device(); }
+  Device& device(int ordinal) override { return cuda::current_context_device(ordinal); }
+  bool is_capturing(Stream stream) override { return cuda::is_capturing(stream); }
+
+  void run_cold(const std::function<void()>& work) override {
+    const cuda::RelaxedCapture relaxed;
+    work();
+  }
+
+  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) override {
+    return compiler().compile(id, constants, arch);
+  }
+
+  std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
+    const std::lock_guard lock(device_mutex_);
+    return device.load(compiled.image, compiled.entry);
+  }
+
+  verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
+                         const LoadedKernel& kernel) override {
+    const std::lock_guard lock(device_mutex_);
+    return verify::run(device, variant, constants, kernel, verify::Depth::brief);
+  }
+
+  std::shared_ptr<jit::Cache> cache() override {
+    const std::lock_guard lock(mutex_);
+    if (!cache_) cache_ = jit::Cache::user_default();
+    return *cache_;
+  }
+
+ private:
+  const jit::Compiler& compiler() {
+    const std::shared_ptr<jit::Cache> disk = cache();
+    const std::lock_guard lock(mutex_);
+    if (!compiler_) {
+      // A cubin of a newer toolkit than the driver's does not load.
+      const int driver_major = cuda::driver_version() / 1000;
+      compiler_.emplace(jit::Nvrtc::open({}, driver_major), jit::Sources::product(), disk);
+    }
+    return *compiler_;
+  }
+
+  /// Every dispatcher of the process shares the Device objects, which are not thread-safe but for launches.
+  std::mutex device_mutex_;
+  std::mutex mutex_;  ///< Guards what follows.
+  std::optional<std::shared_ptr<jit::Cache>> cache_;
+  std::optional<jit::Compiler> compiler_;
+};
+
+}  // namespace
+
+Backend& cuda_backend() {
+  // Never destroyed: a static dispatcher of the host program may still be used while the process ends.
+  static Backend& instance = *new CudaBackend;
+  return instance;
+}
+
+}  // namespace softmax_dispatch::runtime

@@ -1,0 +1,109 @@
+#include "dispatch/decision_source.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "dispatch/rule.hpp"
+#include "support/error.hpp"
+#include "support/files.hpp"
+#include "support/log.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch::runtime {
+namespace {
+
+bool is_known_variant(std::string_view id) {
+  return registry().find(id) != nullptr;
+}
+
+Config parse_forced(const std::string& text) {
+  Config config = parse_config(text);
+  const std::vector<Axis>& axes = registry().at(config.variant).axes();
+  for (const Axis& axis : axes) {
+    const auto found = config.constants.find(axis.name);
+    if (found == config.constants.end()) {
+      throw_error(StatusCode::invalid_argument, "forced configuration '{}': {} has no value; set every axis of {}",
+                  text, axis.name, config.variant);
+    }
+    if (!axis.holds(found->second)) {
+      throw_error(StatusCode::invalid_argument, "forced configuration '{}': {} must be from {} to {}{}", text,
+                  axis.name, axis.least, axis.most,
+                  axis.power_of_two ? ", a power of two" : fmt::format(", a multiple of {}", axis.step));
+    }
+  }
+  for (const auto& [name, value] : config.constants) {
+    const auto is_named = [&name](const Axis& axis) { return axis.name == name; };
+    if (std::none_of(axes.begin(), axes.end(), is_named)) {
+      throw_error(StatusCode::invalid_argument, "forced configuration '{}': {} has no axis {}", text, config.variant,
+                  name);
+    }
+  }
+  return config;
+}
+
+/// Says what a table that was not made on this very device may lack. Its kernels are right all the same: each is
+/// verified on the device unless its record covers it.
+void log_staleness(const table::Table& table, const DeviceInfo& device) {
+  if (table.device.name.empty()) {
+    log(LogLevel::info, "no table for device {} ({}): choosing by rule; softmax-tune --arch {} makes one",
+        device.ordinal, device.name, device.arch);
+    return;
+  }
+  if (table.device.simulated && !device.simulated) {
+    log(LogLevel::warn,
+        "the thresholds in use on device {} ({}) are simulated, not measured: run softmax-tune --arch {} on it",
+        device.ordinal, device.name, device.arch);
+    return;
+  }
+  if (table.device.name != device.name) {
+    log(LogLevel::warn, "the table in use on device {} ({}) was measured on {}: a retune with softmax-tune may help",
+        device.ordinal, device.name, table.device.name);
+    return;
+  }
+  const std::string driver = fmt::format("{}.{}", device.driver_version / 1000, device.driver_version % 1000 / 10);
+  if (table.toolchain.driver != driver) {
+    log(LogLevel::warn,
+        "the table in use on device {} ({}) was measured with driver {}, this one is {}: a retune with softmax-tune "
+        "may "
+        "help",
+        device.ordinal, device.name, table.toolchain.driver, driver);
+  }
+}
+
+}  // namespace
+
+DecisionSource::DecisionSource(const DispatcherOptions& options) : path_(options.table) {
+  if (!options.force.empty()) forced_ = parse_forced(options.force);
+  if (path_.empty()) return;
+  table_ = table::read(read_file(path_), path_, is_known_variant);
+  // What the table's own architecture does not support is an error of the table, whichever device asks first.
+  try {
+    Decisions::from_table(*table_, Target{arch_limits(table_->device.arch), table_->device.sm_count});
+  } catch (const Error& error) {
+    throw_error(StatusCode::bad_table, "{}: {}", path_, error.what());
+  }
+}
+
+Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* device) const {
+  if (forced_) return Decisions::forced(*forced_, target);
+  table::Table table = table_for(target);
+  if (device) log_staleness(table, *device);
+  return Decisions::from_table(std::move(table), target);
+}
+
+table::Table DecisionSource::table_for(const Target& target) const {
+  const std::string& arch = target.limits.arch;
+  if (table_) {
+    if (table_->device.arch == arch) return *table_;
+    throw_error(
+        StatusCode::bad_table,
+        "{}: the table is for {}, but the device is {}: make one with softmax-tune --arch {} --out TABLE, or use "
+        "no table for the built-in choice",
+        path_, table_->device.arch, arch, arch);
+  }
+  if (const auto text = table::shipped(arch)) return table::read(*text, "shipped table for " + arch, is_known_variant);
+  return rule_based_table(target);
+}
+
+}  // namespace softmax_dispatch::runtime

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <softmax_dispatch/dispatcher.hpp>
+#include <string>
+
+#include "device/device.hpp"
+#include "dispatch/decisions.hpp"
+#include "support/config.hpp"
+#include "table/table.hpp"
+
+namespace softmax_dispatch::runtime {
+
+/// Where decisions come from: a forced configuration, else the table of the options, else the one shipped for the
+/// architecture, else the rule. Immutable.
+class DecisionSource {
+ public:
+  /// Reads and checks the table. Throws Error(io), (bad_table), and (invalid_argument) for a forced configuration that
+  /// is none.
+  explicit DecisionSource(const DispatcherOptions& options);
+
+  /// Where `device` is given, says in the log what a person should know of a table that was not made on it. Throws
+  /// Error(bad_table) where the table is for another architecture, (unsupported) where the forced configuration does
+  /// not exist on the target.
+  Decisions decisions(const Target& target, const DeviceInfo* device = nullptr) const;
+
+ private:
+  table::Table table_for(const Target& target) const;
+
+  std::optional<Config> forced_;
+  std::string path_;                   ///< Of table_, for messages.
+  std::optional<table::Table> table_;  ///< None: options named no table.
+};
+
+}  // namespace softmax_dispatch::runtime

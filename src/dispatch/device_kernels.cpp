@@ -1,0 +1,91 @@
+#include "dispatch/device_kernels.hpp"
+
+#include <utility>
+
+#include "support/error.hpp"
+#include "support/log.hpp"
+
+namespace softmax_dispatch::runtime {
+
+const LoadedKernel DeviceKernels::kRejected;
+
+DeviceKernels::DeviceKernels(Backend& backend, Device& device, std::shared_ptr<const Decisions> decisions)
+    : backend_(backend),
+      device_(device),
+      decisions_(std::move(decisions)),
+      outcomes_(backend.cache()),
+      slots_(decisions_->candidates().size()) {}
+
+const LoadedKernel* DeviceKernels::prepare(int index) {
+  Slot& slot = this->slot(index);
+  const unsigned failures = slot.failures.load();
+  const std::lock_guard lock(slot.mutex);
+  if (const LoadedKernel* state = slot.state.load()) return state == &kRejected ? nullptr : state;
+  // A thread that waited for an attempt shares its failure: it would only meet the same one again.
+  if (slot.failures.load() != failures) check(slot.last_failure);
+  const LoadedKernel* kernel = nullptr;
+  const Status status =
+      guarded([&] { kernel = make_ready(decisions_->candidates()[static_cast<std::size_t>(index)], slot); });
+  if (!status.ok()) {
+    slot.last_failure = status;
+    ++slot.failures;
+    check(status);
+  }
+  slot.state.store(kernel ? kernel : &kRejected, std::memory_order_release);
+  return kernel;
+}
+
+std::string DeviceKernels::rejection(int index) const {
+  const std::lock_guard lock(slot(index).mutex);
+  return slot(index).rejection;
+}
+
+/// Null, with the reason in the slot, where the candidate must not be used.
+const LoadedKernel* DeviceKernels::make_ready(const Candidate& candidate, Slot& slot) {
+  const DeviceInfo& info = device_.info();
+  const jit::CompiledKernel compiled =
+      backend_.compile(std::string(candidate.variant->id()), candidate.compile_time, info.arch);
+  std::shared_ptr<const LoadedKernel> kernel;
+  if (compiled.resources.uses_local_memory()) {
+    slot.rejection = fmt::format("its private array is in local memory ({} bytes of stack, {} bytes of spills)",
+                                 compiled.resources.stack_bytes,
+                                 compiled.resources.spill_store_bytes + compiled.resources.spill_load_bytes);
+  } else {
+    kernel = backend_.load(device_, compiled);
+    if (!has_record(candidate, compiled.code_hash)) {
+      const Outcomes::Verdict verdict = verify(candidate, *kernel, compiled.code_hash);
+      if (!verdict.passed) slot.rejection = "it gave wrong results on this device: " + verdict.reason;
+    }
+  }
+  if (!slot.rejection.empty()) {
+    log(LogLevel::warn, "{} is not used on device {} ({}): {}", to_string(candidate.config), info.ordinal, info.name,
+        slot.rejection);
+    return nullptr;
+  }
+  log(LogLevel::info, "{} is ready on device {} ({})", to_string(candidate.config), info.ordinal, info.name);
+  slot.kernel = std::move(kernel);
+  return slot.kernel.get();
+}
+
+/// A record stands for this code on this model of GPU alone; one from a simulated device never stands for hardware,
+/// where ptxas' output has not run.
+bool DeviceKernels::has_record(const Candidate& candidate, const std::string& code_hash) const {
+  const DeviceInfo& info = device_.info();
+  const auto& record = candidate.verification;
+  return record && candidate.code_hash == code_hash && record->suite == verify::kSuite && record->device == info.name &&
+         record->simulated == info.simulated;
+}
+
+Outcomes::Verdict DeviceKernels::verify(const Candidate& candidate, const LoadedKernel& kernel,
+                                        const std::string& code_hash) {
+  const DeviceInfo& info = device_.info();
+  if (auto verdict = outcomes_.find(code_hash, candidate.config, info)) return *std::move(verdict);
+  const verify::Outcome outcome = backend_.verify(device_, *candidate.variant, candidate.config.constants, kernel);
+  log(LogLevel::info, "{}: verified on device {} with {} launches: {}", to_string(candidate.config), info.ordinal,
+      outcome.cases, outcome.passed ? "passed" : outcome.reason);
+  Outcomes::Verdict verdict{outcome.passed, outcome.reason};
+  outcomes_.put(code_hash, candidate.config, info, verdict);
+  return verdict;
+}
+
+}  // namespace softmax_dispatch::runtime

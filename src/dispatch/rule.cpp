@@ -1,0 +1,92 @@
+#include "dispatch/rule.hpp"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "support/error.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch::runtime {
+namespace {
+
+/// Rows up to N_to get this many threads.
+struct Step {
+  std::int64_t N_to = 0;
+  std::int64_t threads = 0;
+};
+
+// Each length is what up to four float4 per thread hold, with a tail of three: a row then fills at least half of the
+// registers that are held for it. The first three are for the threads of a warp, the others for those of the block.
+constexpr std::array<Step, 8> kSteps{
+    {{131, 128}, {259, 128}, {515, 128}, {1027, 256}, {2051, 256}, {4099, 256}, {8195, 512}, {16387, 1024}}};
+
+/// The variant's configuration with least capacity for rows of N; none where it cannot serve them.
+std::optional<Config> configure(const Variant& variant, std::int64_t N, const Constants& set, const Target& target) {
+  const Problem problem{DType::f32, 1, N};
+  try {
+    Config config{std::string(variant.id()), variant.complete(problem, set, target)};
+    const bool serves = variant.supports(config.constants, target) &&
+                        variant.supports(problem, config.constants, target) &&
+                        variant.accurate_N(config.constants) >= N;
+    if (serves) return config;
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::unsupported) throw;
+  }
+  return std::nullopt;
+}
+
+/// Of the variants that serve the step: fewest scans, then the capacity that is wasted least, then the simplest.
+std::optional<Config> configure(const Step& step, const Target& target) {
+  std::optional<Config> best;
+  std::tuple<int, std::int64_t, int> best_key;
+  for (const Variant* variant : registry().all()) {
+    if (!variant->selectable() || variant->serves_every_shape()) continue;
+    auto config = configure(*variant, step.N_to, {{"THREADS", step.threads}}, target);
+    if (!config) continue;
+    const std::tuple key(variant->scans(), variant->capacity_N(config->constants), variant->complexity());
+    if (best && best_key <= key) continue;
+    best = std::move(config);
+    best_key = key;
+  }
+  return best;
+}
+
+void add_threshold(table::Table& table, table::Band& band, std::int64_t N_to, Config config) {
+  if (!table.kernels.empty() && table.kernels.back().config == config) {
+    band.thresholds.back().N_to = N_to;
+    return;
+  }
+  table::Threshold threshold;
+  threshold.N_to = N_to;
+  threshold.use = table::kernel_name(config);
+  threshold.kernel.index = table.kernels.size();
+  table::Kernel kernel;
+  kernel.name = threshold.use;
+  kernel.config = std::move(config);
+  table.kernels.push_back(std::move(kernel));
+  band.thresholds.push_back(std::move(threshold));
+}
+
+}  // namespace
+
+table::Table rule_based_table(const Target& target) {
+  table::Table table;
+  table.device.arch = target.limits.arch;
+  table::Band band;
+  for (const Step& step : kSteps) {
+    if (auto config = configure(step, target)) add_threshold(table, band, step.N_to, std::move(*config));
+  }
+  const Variant& unbounded = unbounded_variant();
+  auto config = configure(unbounded, std::int64_t{1} << 20, {}, target);
+  if (!config) throw_error(StatusCode::internal, "{} serves no row on {}", unbounded.id(), target.limits.arch);
+  add_threshold(table, band, table::kOpen, std::move(*config));
+  table::OpTable& op = table.tables.emplace_back();
+  op.bands.push_back(std::move(band));
+  return table;
+}
+
+}  // namespace softmax_dispatch::runtime

@@ -1,0 +1,71 @@
+#include "jit/compiler.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "jit/entry.hpp"
+#include "support/error.hpp"
+#include "support/hash.hpp"
+#include "support/log.hpp"
+#include "support/text.hpp"
+
+namespace softmax_dispatch::jit {
+namespace {
+
+std::vector<std::string> options_of(const Constants& constants) {
+  std::vector<std::string> options = Compiler::flags();
+  for (const auto& [name, value] : constants) options.push_back(fmt::format("-D{}={}", name, value));
+  return options;
+}
+
+void check_entry(const std::string& id, const std::string& log) {
+  const std::vector<std::string> entries = parse_entries(log);
+  if (entries.size() == 1 && entries.front() == id) return;
+  throw_error(StatusCode::toolchain,
+              "the source of kernel {} must have one extern \"C\" __global__ function, {}; it has {}", id, id,
+              entries.empty() ? "none" : join(entries, ", "));
+}
+
+}  // namespace
+
+Compiler::Compiler(std::shared_ptr<const Nvrtc> nvrtc, const Sources& sources, std::shared_ptr<Cache> cache)
+    : nvrtc_(std::move(nvrtc)), sources_(sources), cache_(std::move(cache)) {}
+
+const std::vector<std::string>& Compiler::flags() {
+  // -v makes ptxas report the resources. The working directory, which NVRTC would search for headers, stays out of it.
+  static const std::vector<std::string> all{"-std=c++17", "--ptxas-options=-v", "--no-source-include"};
+  return all;
+}
+
+CompiledKernel Compiler::compile(const std::string& id, const Constants& constants, const std::string& arch) const {
+  CompiledKernel kernel;
+  kernel.entry = id;
+  kernel.source_hash = sources_.hash(id);
+  const std::vector<std::string> options = options_of(constants);
+  const std::string key =
+      Hasher().add(id).add(kernel.source_hash).add(join(options, " ")).add(arch).add(nvrtc_->build()).hex();
+
+  std::optional<Entry> entry;
+  if (cache_) {
+    if (const auto text = cache_->get(key)) entry = parse_entry(*text);
+  }
+  if (!entry) {
+    NvrtcOutput output = nvrtc_->compile(id, sources_.text(id), sources_.headers(), arch, options);
+    log(LogLevel::debug, "compiled {} {} for {}: {}", id, to_string(constants), arch, output.log);
+    check_entry(id, output.log);
+    entry = Entry{parse_resources(output.log), std::move(output.image)};
+    if (cache_) cache_->put(key, to_text(*entry));
+  }
+  kernel.resources = entry->resources;
+  kernel.image = std::move(entry->image);
+  kernel.code_hash = hash_hex(kernel.image);
+  return kernel;
+}
+
+std::string Compiler::compile_ptx(const std::string& id, const Constants& constants, const std::string& arch) const {
+  constexpr std::string_view kReal = "sm_";
+  const std::string target = arch.starts_with(kReal) ? "compute_" + arch.substr(kReal.size()) : arch;
+  return nvrtc_->compile(id, sources_.text(id), sources_.headers(), target, options_of(constants)).image;
+}
+
+}  // namespace softmax_dispatch::jit

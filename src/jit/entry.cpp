@@ -1,0 +1,55 @@
+#include "jit/entry.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <utility>
+
+#include "support/text.hpp"
+
+namespace softmax_dispatch::jit {
+namespace {
+
+constexpr std::string_view kFirstLine = "softmax_dispatch kernel 1\n";
+
+constexpr std::array<std::pair<std::string_view, int Resources::*>, 5> kFields{{
+    {"registers", &Resources::registers},
+    {"stack_bytes", &Resources::stack_bytes},
+    {"spill_store_bytes", &Resources::spill_store_bytes},
+    {"spill_load_bytes", &Resources::spill_load_bytes},
+    {"shared_bytes", &Resources::shared_bytes},
+}};
+
+/// Takes "name value\n" off the front of the text.
+std::optional<int> take_field(std::string_view& text, std::string_view name) {
+  if (!text.starts_with(name)) return std::nullopt;
+  text.remove_prefix(name.size());
+  const auto end = text.find('\n');
+  if (end == std::string_view::npos) return std::nullopt;
+  const auto value = parse_int(trim(text.substr(0, end)));
+  text.remove_prefix(end + 1);
+  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string to_text(const Entry& entry) {
+  std::string text(kFirstLine);
+  for (const auto& [name, field] : kFields) text += fmt::format("{} {}\n", name, entry.resources.*field);
+  return text + entry.image;
+}
+
+std::optional<Entry> parse_entry(std::string_view text) {
+  if (!text.starts_with(kFirstLine)) return std::nullopt;
+  text.remove_prefix(kFirstLine.size());
+  Entry entry;
+  for (const auto& [name, field] : kFields) {
+    const auto value = take_field(text, name);
+    if (!value) return std::nullopt;
+    entry.resources.*field = *value;
+  }
+  entry.image = text;
+  return entry;
+}
+
+}  // namespace softmax_dispatch::jit

@@ -1,0 +1,236 @@
+#include "variants/row_kernel.hpp"
+
+#include <algorithm>
+
+#include "support/error.hpp"
+
+namespace softmax_dispatch {
+namespace {
+
+constexpr std::int64_t kWarpThreads = 32;
+constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kLongestNarrowRow = (std::int64_t{1} << 31) - 1;
+constexpr std::int64_t kDefaultThreads = 256;
+// Registers that a kernel needs beside its private array before ptxas spills: seen with NVRTC 12.4 and 13.0 on sm_75
+// and sm_90 (an array of 41 floats fits 64 registers, one of 49 does not).
+constexpr std::int64_t kWorkingRegisters = 22;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a / b + (a % b != 0);
+}
+
+std::int64_t value_of(const Constants& constants, std::string_view name) {
+  const auto found = constants.find(name);
+  if (found == constants.end())
+    throw_error(StatusCode::internal, "the axis {} is not set in '{}'", name, to_string(constants));
+  return found->second;
+}
+
+std::string range_text(const Axis& axis) {
+  const std::string rule = axis.power_of_two ? "a power of two"
+                           : axis.step > 1   ? fmt::format("a multiple of {}", axis.step)
+                                             : "a number";
+  return axis.most == kUnbounded ? fmt::format("{} from {} up", rule, axis.least)
+                                 : fmt::format("{} from {} to {}", rule, axis.least, axis.most);
+}
+
+}  // namespace
+
+RowKernel::RowKernel(const RowKernelTraits& traits) : traits_(traits) {
+  Axis threads{.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads};
+  threads.power_of_two = traits_.threads_power_of_two;
+  axes_.push_back(threads);
+  if (capacity_axis() != nullptr) axes_.push_back({.name = capacity_axis(), .most = traits_.capacity_most});
+  if (traits_.owner == RowOwner::grid_walk && !traits_.wide_index) {
+    axes_.push_back({.name = "GRID", .compile_time = false, .most = kMostBlocks});
+  }
+}
+
+const char* RowKernel::capacity_axis() const {
+  switch (traits_.capacity) {
+    case Capacity::items:
+      return "ITEMS";
+    case Capacity::vectors:
+      return "VEC_ITEMS";
+    case Capacity::none:
+      break;
+  }
+  return nullptr;
+}
+
+std::int64_t RowKernel::threads_of_row(const Constants& constants) const {
+  return traits_.owner == RowOwner::warp ? kWarpThreads : value_of(constants, "THREADS");
+}
+
+std::int64_t RowKernel::most_capacity(std::int64_t threads, const ArchLimits& limits) const {
+  if (!traits_.row_in_registers) return traits_.capacity_most;
+  const std::int64_t registers =
+      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / threads / 8 * 8);
+  const std::int64_t floats = registers - kWorkingRegisters;
+  return std::min(traits_.capacity_most, traits_.capacity == Capacity::items ? floats : (floats - 1) / 4);
+}
+
+std::int64_t RowKernel::least_capacity(std::int64_t N, std::int64_t threads_of_row) const {
+  const std::int64_t units = traits_.capacity == Capacity::items ? N : N / 4;
+  return std::max<std::int64_t>(1, ceil_div(units, threads_of_row));
+}
+
+Support RowKernel::supports(const Constants& constants, const Target& target) const {
+  for (const auto& [name, value] : constants) {
+    const auto axis = std::find_if(axes_.begin(), axes_.end(),
+                                   [&, n = std::string_view(name)](const Axis& a) { return a.name == n; });
+    if (axis == axes_.end()) return Support::no(fmt::format("{} has no axis {}", id(), name));
+    if (!axis->holds(value)) return Support::no(fmt::format("{}={} is not {}", name, value, range_text(*axis)));
+  }
+  for (const Axis& axis : axes_) {
+    if (!constants.contains(axis.name))
+      return Support::no(fmt::format("{} needs {}, which is not set", id(), axis.name));
+  }
+  const std::int64_t threads = value_of(constants, "THREADS");
+  if (threads > target.limits.max_threads_per_block) {
+    return Support::no(fmt::format("THREADS={} is above the {} threads a block may have on {}", threads,
+                                   target.limits.max_threads_per_block, target.limits.arch));
+  }
+  if (traits_.row_in_registers) {
+    const std::int64_t most = most_capacity(threads, target.limits);
+    if (const std::int64_t value = value_of(constants, capacity_axis()); value > most) {
+      return Support::no(
+          fmt::format("{}={} with THREADS={} does not fit the registers of {}: at most {}, beyond which the private "
+                      "array goes to local memory",
+                      capacity_axis(), value, threads, target.limits.arch, most));
+    }
+  }
+  return Support::yes();
+}
+
+Support RowKernel::supports(const Problem& problem, const Constants& constants, const Target& target) const {
+  if (const Support config = supports(constants, target); !config) return config;
+  if (problem.dtype != DType::f32)
+    return Support::no(fmt::format("{} computes f32, not {}", id(), to_string(problem.dtype)));
+  if (problem.M < 1 || problem.N < 1) return Support::no(fmt::format("{} needs M and N of at least 1", id()));
+  if (const std::int64_t most = capacity_N(constants); problem.N > most) {
+    return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
+                                   to_string(Config{std::string(id()), constants})));
+  }
+  if (!traits_.wide_index && geometry(problem, constants).grid > kMostBlocks) {
+    return Support::no(fmt::format("M={} needs more than the 2^31 - 1 blocks that a grid may have", problem.M));
+  }
+  return Support::yes();
+}
+
+std::int64_t RowKernel::capacity_N(const Constants& constants) const {
+  if (traits_.wide_index) return kUnbounded;
+  if (traits_.capacity == Capacity::none) return kLongestNarrowRow;
+  const std::int64_t slots = value_of(constants, capacity_axis()) * threads_of_row(constants);
+  return traits_.capacity == Capacity::items ? slots : 4 * slots + 3;
+}
+
+std::int64_t RowKernel::accurate_N(const Constants& constants) const {
+  const std::int64_t per_thread = traits_.accurate_elements_per_thread;
+  if (per_thread == kUnbounded) return capacity_N(constants);
+  return std::min(capacity_N(constants), per_thread * threads_of_row(constants));
+}
+
+Constants RowKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
+  const auto fill = [&](std::int64_t threads) {
+    Constants full = partial;
+    full.try_emplace("THREADS", threads);
+    if (const char* axis = capacity_axis()) full.try_emplace(axis, least_capacity(problem.N, threads_of_row(full)));
+    if (axes_.back().name == "GRID")
+      full.try_emplace("GRID", std::min(std::max<std::int64_t>(problem.M, 1), kMostBlocks));
+    return full;
+  };
+  Constants full = fill(kDefaultThreads);
+  // Where THREADS is free, more threads hold a longer row.
+  if (!partial.contains("THREADS") && traits_.owner != RowOwner::warp) {
+    for (std::int64_t threads = 2 * kDefaultThreads; threads <= 1024 && !supports(problem, full, target);
+         threads *= 2) {
+      full = fill(threads);
+    }
+  }
+  if (const Support support = supports(problem, full, target); !support) {
+    throw_error(StatusCode::unsupported, "{} cannot serve {} on {}: {}", id(), to_string(problem), target.limits.arch,
+                support.reason);
+  }
+  return full;
+}
+
+std::vector<Constants> RowKernel::enumerate(const Ladders& ladders, const Target& target) const {
+  std::vector<Constants> configs{{}};
+  for (const Axis& axis : axes_) {
+    const auto ladder = ladders.find(axis.name);
+    if (ladder == ladders.end()) {
+      throw_error(StatusCode::invalid_argument, "the sweep has no values for the axis {} of {}: add them under `axes`",
+                  axis.name, id());
+    }
+    std::vector<Constants> longer;
+    for (const Constants& config : configs) {
+      for (const std::int64_t value : ladder->second) {
+        longer.push_back(config);
+        longer.back()[axis.name] = axis.name == "GRID" ? value * std::max(1, target.sm_count) : value;
+      }
+    }
+    configs = std::move(longer);
+  }
+  std::erase_if(configs, [&](const Constants& config) { return !supports(config, target); });
+  return configs;
+}
+
+std::vector<Constants> RowKernel::extremes(const Target& target) const {
+  std::vector<Constants> result;
+  for (const std::int64_t threads : {kWarpThreads, std::int64_t{1024}}) {
+    Constants config{{"THREADS", threads}};
+    if (axes_.back().name == "GRID") config["GRID"] = std::max(1, target.sm_count);
+    if (const char* axis = capacity_axis()) {
+      for (const std::int64_t value : {std::int64_t{1}, most_capacity(threads, target.limits)}) {
+        config[axis] = value;
+        result.push_back(config);
+      }
+    } else {
+      result.push_back(config);
+    }
+  }
+  return result;
+}
+
+std::vector<std::int64_t> RowKernel::boundaries_N(const Constants& constants) const {
+  const std::int64_t threads = threads_of_row(constants);
+  std::vector<std::int64_t> lengths{4, kWarpThreads, threads, 4 * threads};
+  if (traits_.wide_index) {
+    lengths.push_back(16 * threads);  // four float4 of every thread are in flight
+    lengths.push_back(std::int64_t{1} << 20);
+  } else {
+    lengths.push_back(2 * threads);
+    if (traits_.capacity != Capacity::none) lengths.push_back(capacity_N(constants));
+    if (traits_.capacity == Capacity::vectors) lengths.push_back(capacity_N(constants) - 3);
+    lengths.push_back(accurate_N(constants));
+  }
+  const std::int64_t most = accurate_N(constants);
+  std::erase_if(lengths, [&](std::int64_t N) { return N < 1 || N > most; });
+  std::sort(lengths.begin(), lengths.end());
+  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
+  return lengths;
+}
+
+std::int64_t RowKernel::rows_per_block(const Constants& constants) const {
+  return traits_.owner == RowOwner::warp ? value_of(constants, "THREADS") / kWarpThreads : 1;
+}
+
+Geometry RowKernel::geometry(const Problem& problem, const Constants& constants) const {
+  Geometry shape;
+  shape.block = static_cast<int>(value_of(constants, "THREADS"));
+  switch (traits_.owner) {
+    case RowOwner::block:
+      shape.grid = problem.M;
+      break;
+    case RowOwner::warp:
+      shape.grid = ceil_div(problem.M, rows_per_block(constants));
+      break;
+    case RowOwner::grid_walk:
+      shape.grid = std::min(problem.M, traits_.wide_index ? kMostBlocks : value_of(constants, "GRID"));
+      break;
+  }
+  return shape;
+}
+
+}  // namespace softmax_dispatch

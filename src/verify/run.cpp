@@ -1,0 +1,179 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "verify/guarded.hpp"
+#include "verify/inputs.hpp"
+#include "verify/parallel.hpp"
+#include "verify/reference.hpp"
+#include "verify/samples.hpp"
+#include "verify/shapes.hpp"
+#include "verify/verify.hpp"
+
+namespace softmax_dispatch::verify {
+namespace {
+
+struct Step {
+  Placement placement;
+  bool twice = false;  ///< Run again: the same bits must come out.
+};
+
+std::vector<Step> steps(const Shape& shape, Depth depth) {
+  std::vector<Step> result{{{0, 0}, true}, {{0, 0, true}}, {{1, 1}}, {{0, 2}}};
+  if (depth == Depth::brief || shape.M * shape.N > kCheapElements) return result;
+  result.insert(result.end(), {{{1, 0}}, {{2, 3}}, {{3, 3, true}}});
+  // Where N is no multiple of 4, four rows in turn have every alignment already.
+  if (shape.N % 4 == 0) result.insert(result.end(), {{{2, 2}}, {{3, 3}}});
+  return result;
+}
+
+template <typename T>
+std::span<T> row_of(std::span<T> matrix, std::int64_t row, std::int64_t N) {
+  return matrix.subspan(static_cast<std::size_t>(row * N), static_cast<std::size_t>(N));
+}
+
+/// The rows of one shape, drawn from the samples of its length, and what was already accepted as their output.
+class Matrix {
+ public:
+  Matrix(const Shape& shape, std::int64_t first, Depth depth)
+      : shape_(shape), first_(first), samples_(samples(shape.N, stacked_inputs(shape.N, depth))) {
+    x_.resize(static_cast<std::size_t>(shape.M * shape.N));
+    for (std::int64_t row = 0; row < shape.M; ++row) {
+      const std::span<const float> from = row_of(std::span(samples_->x), sample(row), shape.N);
+      std::copy(from.begin(), from.end(), x_.begin() + row * shape.N);
+    }
+  }
+
+  std::span<const float> x() const noexcept { return x_; }
+
+  /// Why the output is wrong, in words; nothing where it is right. Rows with the bits of an accepted output are not
+  /// compared again.
+  std::optional<std::string> check(std::span<const float> y, double& worst_error) {
+    std::vector<std::string> reasons(static_cast<std::size_t>(shape_.M));
+    std::vector<double> worst(static_cast<std::size_t>(shape_.M));
+    const bool accepted = !accepted_.empty();
+    parallel_for(shape_.M, shape_.M * shape_.N, [&](std::int64_t row) {
+      const auto i = static_cast<std::size_t>(row);
+      const std::span<const float> got = row_of(y, row, shape_.N);
+      if (accepted &&
+          std::memcmp(got.data(), row_of(std::span(accepted_), row, shape_.N).data(), got.size_bytes()) == 0)
+        return;
+      reasons[i] = check_row(got, sample(row), worst[i]);
+    });
+    worst_error = std::max(worst_error, *std::max_element(worst.begin(), worst.end()));
+    const auto wrong = std::find_if(reasons.begin(), reasons.end(), [](const auto& reason) { return !reason.empty(); });
+    if (wrong != reasons.end()) {
+      const std::int64_t row = wrong - reasons.begin();
+      return fmt::format("row {} ({}): {}", row, inputs()[static_cast<std::size_t>(sample(row))].name, *wrong);
+    }
+    if (!accepted) accepted_.assign(y.begin(), y.end());
+    return std::nullopt;
+  }
+
+ private:
+  std::int64_t sample(std::int64_t row) const noexcept { return (first_ + row) % samples_->rows; }
+
+  std::string check_row(std::span<const float> y, std::int64_t sample, double& worst) const {
+    const auto hole = std::find_if(y.begin(), y.end(), GuardedBuffers::unwritten);
+    if (hole != y.end()) return fmt::format("column {} was not written", hole - y.begin());
+    const bool published = inputs()[static_cast<std::size_t>(sample)].published;
+    Comparison result = compare_row(row_of(std::span(samples_->x), sample, shape_.N), y,
+                                    row_of(std::span(samples_->ref), sample, shape_.N), published);
+    worst = result.worst_error;
+    return std::move(result.reason);
+  }
+
+  Shape shape_;
+  std::int64_t first_;
+  std::shared_ptr<const Samples> samples_;
+  std::vector<float> x_, accepted_;
+};
+
+class Run {
+ public:
+  Run(Device& device, const Variant& variant, const Constants& constants, const LoadedKernel& kernel, Depth depth,
+      const std::function<void(const std::string&)>& before_case)
+      : device_(device),
+        variant_(variant),
+        constants_(constants),
+        kernel_(kernel),
+        depth_(depth),
+        before_case_(before_case),
+        buffers_(device) {}
+
+  Outcome all() {
+    outcome_.N_to = variant_.accurate_N(constants_);
+    const Target target{device_.info().limits, device_.info().sm_count};
+    for (const Shape& shape : shapes(variant_, constants_, outcome_.N_to, depth_)) {
+      const Problem problem{DType::f32, shape.M, shape.N};
+      if (!variant_.supports(problem, constants_, target)) continue;
+      if (!one_shape(problem)) return std::move(outcome_);
+    }
+    outcome_.passed = outcome_.cases > 0;
+    if (!outcome_.passed) outcome_.reason = "supports none of the shapes of its own boundaries";
+    return std::move(outcome_);
+  }
+
+ private:
+  bool one_shape(const Problem& problem) {
+    const Shape shape{problem.M, problem.N};
+    // A matrix of fewer rows than inputs starts at another input than the one before it.
+    Matrix matrix(shape, next_first_++, depth_);
+    for (const Step& step : steps(shape, depth_)) {
+      const std::string name = fmt::format("{}, {}", to_string(problem), to_string(step.placement));
+      if (auto reason = one_step(problem, matrix, step, name)) {
+        outcome_.reason = fmt::format("{}: {}", name, *reason);
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::optional<std::string> one_step(const Problem& problem, Matrix& matrix, const Step& step,
+                                      const std::string& name) {
+    if (auto reason = one_launch(problem, matrix, step.placement, name)) return reason;
+    if (auto reason = matrix.check(buffers_.output(), outcome_.worst_error)) return reason;
+    if (!step.twice) return std::nullopt;
+    const std::vector<float> before(buffers_.output().begin(), buffers_.output().end());
+    if (auto reason = one_launch(problem, matrix, step.placement, name)) return reason;
+    const std::span<const float> now = buffers_.output();
+    if (std::memcmp(before.data(), now.data(), now.size_bytes()) == 0) return std::nullopt;
+    return "other bits in a second run";
+  }
+
+  std::optional<std::string> one_launch(const Problem& problem, const Matrix& matrix, const Placement& placement,
+                                        const std::string& name) {
+    if (before_case_) before_case_(name);
+    buffers_.prepare(matrix.x(), placement);
+    device_.launch({&kernel_, variant_.geometry(problem, constants_), buffers_.x(), buffers_.y(), problem.M, problem.N},
+                   device_.stream());
+    device_.synchronize();
+    buffers_.fetch();
+    ++outcome_.cases;
+    return buffers_.damage();
+  }
+
+  Device& device_;
+  const Variant& variant_;
+  const Constants& constants_;
+  const LoadedKernel& kernel_;
+  Depth depth_;
+  const std::function<void(const std::string&)>& before_case_;
+  GuardedBuffers buffers_;
+  Outcome outcome_;
+  std::int64_t next_first_ = 0;
+};
+
+}  // namespace
+
+Outcome run(Device& device, const Variant& variant, const Constants& constants, const LoadedKernel& kernel, Depth depth,
+            const std::function<void(const std::string&)>& before_case) {
+  Outcome outcome = Run(device, variant, constants, kernel, depth, before_case).all();
+  // A dispatcher in somebody's process keeps little; a tuner verifies hundreds of kernels at the same lengths.
+  trim_samples(std::size_t{depth == Depth::full ? 512u : 32u} << 20);
+  return outcome;
+}
+
+}  // namespace softmax_dispatch::verify

@@ -1,0 +1,84 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/files.hpp"
+#include "tests/cli/program.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+TEST(List, HasEveryVariantWithItsKeys) {
+  const Finished result = run({"list", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, IsEmpty());
+  const auto json = result.json();
+  ASSERT_EQ(json.size(), registry().all().size());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const Variant& variant = *registry().all()[i];
+    EXPECT_EQ(json[i].at("id"), variant.id());
+    EXPECT_EQ(json[i].at("scans"), variant.scans());
+    EXPECT_EQ(json[i].at("dtypes"), nlohmann::json({"f32"}));
+    EXPECT_EQ(json[i].at("axes").size(), variant.axes().size());
+    EXPECT_EQ(json[i].at("axes").at(0).at("name"), "THREADS");
+    EXPECT_EQ(json[i].at("needs"), variant.needs());
+    EXPECT_EQ(json[i].at("summary"), variant.summary());
+    EXPECT_EQ(json[i].at("selectable"), variant.selectable());
+    EXPECT_FALSE(json[i].contains("resources"));
+  }
+}
+
+TEST(List, IsAMarkdownTable) {
+  const Finished result = run({"list"});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_THAT(result.out, StartsWith("| id "));
+  std::set<std::size_t> widths;
+  for (std::size_t at = 0, end; (end = result.out.find('\n', at)) != std::string::npos; at = end + 1) {
+    widths.insert(end - at);
+  }
+  EXPECT_EQ(widths.size(), 1U) << "lines of different lengths:\n" << result.out;
+}
+
+// Runs the workers that compile: the one part of a tune that needs no GPU.
+TEST(List, ResourcesOfEveryConfiguration) {
+  const Finished result = run({"list", "--arch", "sm_75", "--resources", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("softmax-tune: compile "));
+  const auto json = result.json();
+  ASSERT_EQ(json.size(), registry().all().size());
+  const Target target{arch_limits("sm_75"), 0};
+  for (const auto& variant : json) {
+    const Variant& known = registry().at(variant.at("id").get<std::string>());
+    EXPECT_GE(variant.at("resources").size(), known.extremes(target).size()) << known.id();
+    std::set<std::string> seen;
+    for (const auto& row : variant.at("resources")) {
+      const std::string where = std::string(known.id()) + " " + row.dump();
+      EXPECT_TRUE(seen.insert(row.at("constants").dump()).second) << "listed twice: " << where;
+      EXPECT_GT(row.at("registers"), 0) << where;
+      EXPECT_LE(row.at("registers"), 255) << where;
+      EXPECT_GE(row.at("shared_bytes"), 0) << where;
+      EXPECT_GT(row.at("theoretical_occupancy"), 0.0) << where;
+      EXPECT_LE(row.at("theoretical_occupancy"), 1.0) << where;
+      const bool local = row.at("stack_bytes") > 0 || row.at("spill_store_bytes") > 0 || row.at("spill_load_bytes") > 0;
+      EXPECT_EQ(row.at("eligible"), known.selectable() && !local) << where;
+      EXPECT_EQ(row.contains("reason"), !row.at("eligible")) << where;
+    }
+  }
+}
+
+TEST(List, ResourcesWithoutNvrtc) {
+  const Finished result =
+      run({"list", "--arch", "sm_75", "--resources"}, {{"SOFTMAX_DISPATCH_NVRTC", "/no/such/libnvrtc.so"}});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, HasSubstr("/no/such/libnvrtc.so"));
+}
+
+}  // namespace
+}  // namespace softmax_dispatch::testing

@@ -1,0 +1,31 @@
+/* The C interface: versions, errors, and prewarm() on the device. `consumer_c --expect-no-device` succeeds on a machine
+ * without a GPU, and only there, if prewarm() says that there is no device. */
+#include <softmax_dispatch/c_api.h>
+#include <softmax_dispatch/version.h>
+#include <stdio.h>
+#include <string.h>
+
+static int failures = 0;
+
+static void expect(int condition, const char* what) {
+  if (!condition) {
+    printf("failed: %s (last error: %s)\n", what, smd_last_error());
+    ++failures;
+  }
+}
+
+int main(int argc, char** argv) {
+  const int expect_no_device = argc > 1 && strcmp(argv[1], "--expect-no-device") == 0;
+  smd_status status;
+  expect(strcmp(smd_version(), SOFTMAX_DISPATCH_VERSION) == 0, "header and library have one version");
+  expect(strcmp(smd_last_error(), "") == 0, "no error yet");
+  expect(smd_dispatch(NULL, NULL, 0, 257, SMD_F32, NULL) == SMD_OK, "nothing to do succeeds");
+  expect(smd_dispatch(NULL, NULL, 1025, 257, SMD_F32, NULL) == SMD_INVALID_ARGUMENT, "null pointers are refused");
+  expect(strstr(smd_last_error(), "f32:1025x257") != NULL, "the message names the problem");
+  expect(smd_dispatch(NULL, NULL, 4, 4, SMD_BF16, NULL) == SMD_UNSUPPORTED, "bf16 has no kernels");
+
+  status = smd_prewarm(1025, 257, SMD_F32);
+  expect(status == (expect_no_device ? SMD_NO_DEVICE : SMD_OK), "prewarm");
+  printf("prewarm: %d %s\n", status, status == SMD_OK ? "" : smd_last_error());
+  return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,31 @@
+# The installed folder runs wherever it is copied to: it takes the libraries beside it, not those of the host.
+#   cmake -DPREFIX=DIR -DWORK=DIR -P portable.cmake
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE_RECURSE ${WORK})
+file(COPY ${PREFIX}/bin ${PREFIX}/lib DESTINATION ${WORK}/moved)
+set(program ${WORK}/moved/bin/softmax-tune)
+set(library ${WORK}/moved/lib/libsoftmax_dispatch.so)
+set(bare_environment ${CMAKE_COMMAND} -E env --unset=LD_LIBRARY_PATH --unset=LD_PRELOAD LC_ALL=C)
+
+foreach(file ${program} ${library})
+  execute_process(COMMAND ${bare_environment} ldd ${file} OUTPUT_VARIABLE loaded COMMAND_ERROR_IS_FATAL ANY)
+  if(loaded MATCHES "not found")
+    message(FATAL_ERROR "${file} lacks a library:\n${loaded}")
+  endif()
+  foreach(name fmt spdlog yaml-cpp)
+    if(loaded MATCHES "lib${name}\\.so[^\n]*" AND NOT CMAKE_MATCH_0 MATCHES "=> ${WORK}/moved/")
+      message(FATAL_ERROR "${file} takes a library of the host: ${CMAKE_MATCH_0}")
+    endif()
+  endforeach()
+endforeach()
+
+execute_process(COMMAND ${bare_environment} ${program} list --json OUTPUT_VARIABLE list RESULT_VARIABLE result)
+if(NOT result EQUAL 0 OR NOT list MATCHES "\"v10\"")
+  message(FATAL_ERROR "softmax-tune list --json ended with ${result}:\n${list}")
+endif()
+# An exception of the carried yaml-cpp is caught: program and library have one C++ runtime.
+file(WRITE ${WORK}/broken.yaml "schema: 1\ndevice: {name: [\n...\n")
+execute_process(COMMAND ${bare_environment} ${program} show ${WORK}/broken.yaml ERROR_VARIABLE error RESULT_VARIABLE result)
+if(NOT result EQUAL 1 OR NOT error MATCHES "broken\\.yaml")
+  message(FATAL_ERROR "softmax-tune show of a broken table ended with ${result}:\n${error}")
+endif()

@@ -1,0 +1,45 @@
+# Configures, builds and runs the consumer projects against a package.
+#   cmake -DPACKAGE=DIR -DWORK=DIR "-DCOMPONENTS=a;b" -DSANITIZE=... -DGENERATOR=... -P run.cmake
+# PACKAGE is a build tree or an installation prefix.
+cmake_minimum_required(VERSION 3.22)
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK})
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result)
+  if(NOT result EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "failed (${result}): ${command}")
+  endif()
+endfunction()
+
+set(flags "")
+if(SANITIZE)
+  set(flags "-fsanitize=${SANITIZE}")
+endif()
+# A device node is how a container or machine shows that it has a GPU.
+set(arguments --expect-no-device)
+if(EXISTS /dev/nvidiactl)
+  set(arguments "")
+endif()
+
+# Who links the shared library alone need not have what it is made of.
+set(without_packages "")
+foreach(package fmt spdlog yaml-cpp)
+  list(APPEND without_packages -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+endforeach()
+set(options_cpp "-DCONSUMER_COMPONENTS=${COMPONENTS}")
+set(options_c ${without_packages})
+
+foreach(project cpp c)
+  run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${project} -B ${WORK}/${project} -G ${GENERATOR}
+    -DCMAKE_PREFIX_PATH=${PACKAGE} -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=${C_COMPILER}
+    -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_C_FLAGS=${flags} -DCMAKE_CXX_FLAGS=${flags}
+    "${options_${project}}" --no-warn-unused-cli)
+  run(${CMAKE_COMMAND} --build ${WORK}/${project})
+endforeach()
+run(${WORK}/cpp/consumer_softmax_dispatch ${arguments})
+run(${WORK}/c/consumer_c ${arguments})
+if("static" IN_LIST COMPONENTS)
+  run(${WORK}/cpp/consumer_static ${arguments})
+endif()

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "device/cuda/cuda.hpp"
+#include "jit/compiler.hpp"
+#include "support/config.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch {
+
+/// Device 0 of this machine with NVRTC: compiles and loads configurations of the product.
+class Gpu {
+ public:
+  explicit Gpu(const jit::Sources& sources = jit::Sources::product())
+      : device_(cuda::open(0)),
+        compiler_(jit::Nvrtc::open({}, device_->info().driver_version / 1000), sources, nullptr) {}
+
+  Device& device() { return *device_; }
+  Target target() const { return {device_->info().limits, device_->info().sm_count}; }
+
+  std::shared_ptr<const LoadedKernel> load(const Variant& variant, const Constants& constants) {
+    const std::string id(variant.id());
+    return device_->load(compiler_.compile(id, variant.compile_time(constants), device_->info().arch).image, id);
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  jit::Compiler compiler_;
+};
+
+}  // namespace softmax_dispatch

@@ -1,0 +1,106 @@
+// What the kernels' contract says of the compiled code, held to NVRTC's PTX.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "jit/compiler.hpp"
+#include "jit/ptx.hpp"
+#include "jit/test_nvrtc.hpp"
+
+namespace softmax_dispatch {
+namespace {
+
+class VariantsPtx : public testing::TestWithParam<const char*> {
+ protected:
+  std::vector<ptx::Instruction> code(const std::string& id, const Constants& constants) {
+    const auto nvrtc = test_nvrtc(GetParam());
+    if (!nvrtc) return {};
+    return ptx::parse(jit::Compiler(nvrtc, jit::Sources::product(), nullptr).compile_ptx(id, constants, "sm_75"));
+  }
+};
+
+#define SKIP_WITHOUT_NVRTC() \
+  if (!test_nvrtc(GetParam())) GTEST_SKIP() << missing_nvrtc(GetParam())
+
+TEST_P(VariantsPtx, SharedExponentialHasNoDataDependentBranch) {
+  SKIP_WITHOUT_NVRTC();
+  for (const std::int64_t threads : {64, 256, 1024}) {
+    EXPECT_EQ(ptx::data_dependent_branches(code("v4_opt", {{"THREADS", threads}})), 0u) << threads;
+    EXPECT_EQ(ptx::data_dependent_branches(code("v4", {{"THREADS", threads}})), 0u) << threads;
+    EXPECT_EQ(ptx::data_dependent_branches(code("v5", {{"THREADS", threads}})), 0u) << threads;
+    EXPECT_EQ(ptx::data_dependent_branches(code("v8", {{"THREADS", threads}})), 0u) << threads;
+  }
+}
+
+TEST_P(VariantsPtx, BranchyControlHasDataDependentBranches) {
+  SKIP_WITHOUT_NVRTC();
+  EXPECT_GT(ptx::data_dependent_branches(code("v4_branchy", {{"THREADS", 256}})), 0u);
+}
+
+TEST_P(VariantsPtx, BranchyControlComputesAnExponentialOnEitherSide) {
+  SKIP_WITHOUT_NVRTC();
+  const auto branchy = ptx::find(code("v4_branchy", {{"THREADS", 256}}), "ex2").size();
+  const auto shared = ptx::find(code("v4_opt", {{"THREADS", 256}}), "ex2").size();
+  EXPECT_EQ(branchy, shared + 2) << "one more in the loop and one more in the guarded tail";
+}
+
+TEST_P(VariantsPtx, VectorVariantsAccess128Bits) {
+  SKIP_WITHOUT_NVRTC();
+  const Constants constants{{"THREADS", 256}, {"VEC_ITEMS", 4}};
+  const std::size_t loads[][2] = {{4, 0}, {8, 4}, {8, 4}, {4, 4}, {8, 4}, {4, 4}};
+  const char* ids[] = {"v6", "v6_double", "v6_fetch", "v7", "v9", "v10"};
+  for (std::size_t i = 0; i < std::size(ids); ++i) {
+    const auto kernel = code(ids[i], constants);
+    EXPECT_EQ(ptx::find(kernel, "ld.global.v4").size(), loads[i][0]) << ids[i];
+    EXPECT_EQ(ptx::find(kernel, "st.global.v4").size(), loads[i][1]) << ids[i];
+  }
+}
+
+TEST_P(VariantsPtx, RepeatedScansReadMemoryAgain) {
+  SKIP_WITHOUT_NVRTC();
+  // A scalar scan of v2 is one load in the loop and one in the guarded tail; were x __restrict__, scans would be
+  // folded.
+  EXPECT_EQ(ptx::find(code("v2", {{"THREADS", 256}}), "ld.global.f32").size(), 6u);
+  EXPECT_EQ(ptx::find(code("v1", {{"THREADS", 256}}), "ld.global.f32").size(), 6u);
+  EXPECT_EQ(ptx::find(code("v5", {{"THREADS", 256}}), "ld.global.f32").size(), 4u);
+  for (const char* id : {"v1", "v2", "v5"}) {
+    EXPECT_TRUE(ptx::find(code(id, {{"THREADS", 256}}), "ld.global.nc").empty())
+        << id << " reads x through the read-only cache";
+  }
+}
+
+TEST_P(VariantsPtx, PrefetchIssuesTheNextLoadBeforeTheCurrentVectorIsUsed) {
+  SKIP_WITHOUT_NVRTC();
+  const Constants constants{{"THREADS", 256}, {"VEC_ITEMS", 4}};
+  const auto early_loads = [&](const char* id) {
+    const auto kernel = code(id, constants);
+    const auto loads = ptx::find(kernel, "ld.global.v4");
+    std::size_t early = 0;
+    for (std::size_t i = 0; i + 1 < loads.size(); ++i) {
+      if (i != 3 && loads[i + 1] < ptx::first_use(kernel, loads[i])) ++early;  // load 3 is the last of the first scan
+    }
+    return early;
+  };
+  EXPECT_EQ(early_loads("v6_fetch"), 6u) << "three in each of the two scans";
+  EXPECT_EQ(early_loads("v6_double"), 0u) << "the control waits for each vector";
+}
+
+TEST_P(VariantsPtx, PrivateArraysStayInRegisters) {
+  SKIP_WITHOUT_NVRTC();
+  for (const auto& [id, constants] : {std::pair<const char*, Constants>{"v3", {{"THREADS", 256}, {"ITEMS", 16}}},
+                                      {"v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}},
+                                      {"v10", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}}) {
+    const auto kernel = code(id, constants);
+    EXPECT_TRUE(ptx::find(kernel, "ld.local").empty()) << id;
+    EXPECT_TRUE(ptx::find(kernel, "st.local").empty()) << id;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Nvrtc, VariantsPtx, testing::Values("default", "12.4"), [](const auto& p) {
+  return std::string(p.param) == "default" ? "default_nvrtc" : "nvrtc_12_4";
+});
+
+}  // namespace
+}  // namespace softmax_dispatch

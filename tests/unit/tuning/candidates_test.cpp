@@ -1,0 +1,81 @@
+#include "tuning/candidates.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <set>
+
+namespace softmax_dispatch::tuning {
+namespace {
+
+const Target kTarget{arch_limits("sm_90"), 132};
+
+std::vector<Config> parsed(const std::vector<std::string>& texts) {
+  std::vector<Config> configs;
+  for (const std::string& text : texts) configs.push_back(parse_config(text));
+  return configs;
+}
+
+TEST(CandidatesAt, KeepsTheTwoLeastCapacitiesThatServe) {
+  const auto configs = parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4",
+                               "v7 THREADS=128 VEC_ITEMS=4", "v5 THREADS=64"});
+  EXPECT_EQ(candidates_at({DType::f32, 8, 1024}, configs, registry(), kTarget),
+            parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=128 VEC_ITEMS=4",
+                    "v5 THREADS=64"}));
+  EXPECT_EQ(candidates_at({DType::f32, 8, 2000}, configs, registry(), kTarget),
+            parsed({"v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4", "v7 THREADS=128 VEC_ITEMS=4",
+                    "v5 THREADS=64"}));
+}
+
+TEST(CandidatesAt, LaunchParametersAreNoCapacity) {
+  const auto configs = parsed({"v9 GRID=132 THREADS=256 VEC_ITEMS=4", "v9 GRID=264 THREADS=256 VEC_ITEMS=4",
+                               "v9 GRID=1056 THREADS=256 VEC_ITEMS=4"});
+  EXPECT_EQ(candidates_at({DType::f32, 4096, 1024}, configs, registry(), kTarget), configs);
+}
+
+TEST(CandidatesAt, StaysWithinTheAccuracyRule) {
+  const auto configs = parsed({"v8 THREADS=64", "unbounded THREADS=256"});
+  const std::int64_t accurate = registry().at("v8").accurate_N({{"THREADS", 64}});
+  EXPECT_EQ(candidates_at({DType::f32, 8, accurate}, configs, registry(), kTarget).size(), 2U);
+  EXPECT_EQ(candidates_at({DType::f32, 8, accurate + 1}, configs, registry(), kTarget),
+            parsed({"unbounded THREADS=256"}));
+}
+
+TEST(SweepConfigs, HaveNoControlsAndTheUnboundedFirst) {
+  for (const char* effort : {"quick", "standard", "full"}) {
+    const auto configs = sweep_configs(load_sweep(effort), registry(), kTarget, DType::f32);
+    ASSERT_FALSE(configs.empty());
+    EXPECT_TRUE(registry().at(configs.front().variant).serves_every_shape());
+    std::set<std::string> variants;
+    for (const Config& config : configs) variants.insert(config.variant);
+    for (const Variant* variant : registry().all())
+      EXPECT_EQ(variants.contains(std::string(variant->id())), variant->selectable()) << variant->id();
+    EXPECT_TRUE(sweep_configs(load_sweep(effort), registry(), kTarget, DType::bf16).empty());
+  }
+}
+
+TEST(SweepConfigs, EveryShapeOfAnEffortHasCandidates) {
+  const Sweep sweep = load_sweep("quick");
+  const auto configs = sweep_configs(sweep, registry(), kTarget, DType::f32);
+  for (const Problem& problem : shapes(sweep, DType::f32))
+    EXPECT_GE(candidates_at(problem, configs, registry(), kTarget).size(), 4U) << to_string(problem);
+}
+
+TEST(CoarseToFine, AnyBeginningHasEveryMAndBothClasses) {
+  std::vector<Problem> all;
+  for (const std::int64_t M : {1, 4, 16, 64, 256})
+    for (const std::int64_t N : {8, 9, 16, 17, 32, 33, 64, 65, 128, 129}) all.push_back({DType::f32, M, N});
+  const auto ordered = coarse_to_fine(all);
+  EXPECT_TRUE(std::is_permutation(ordered.begin(), ordered.end(), all.begin(), all.end()));
+  std::set<std::int64_t> Ms, Ns;
+  for (std::size_t i = 0; i < 20; ++i) {
+    Ms.insert(ordered[i].M);
+    Ns.insert(ordered[i].N);
+  }
+  EXPECT_EQ(Ms.size(), 5U);
+  EXPECT_THAT(Ns, ::testing::ElementsAre(8, 9, 128, 129)) << "the ends of both classes before any middle";
+  EXPECT_THAT((std::vector{ordered[20].N, ordered[25].N}), ::testing::ElementsAre(32, 33)) << "then the middles";
+}
+
+}  // namespace
+}  // namespace softmax_dispatch::tuning

@@ -1,0 +1,168 @@
+#include "unit/tuning/planted.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <thread>
+
+#include "support/error.hpp"
+#include "support/fake_device.hpp"
+#include "tuning/worker_loop.hpp"
+#include "variants/row_kernel.hpp"
+
+namespace softmax_dispatch::tuning::testing {
+namespace {
+
+/// Keeps verification short: it visits rows of up to a million elements for a kernel without a limit.
+class FewShapes : public RowKernel {
+ public:
+  using RowKernel::RowKernel;
+  using RowKernel::supports;
+  Support supports(const Problem& problem, const Constants& constants, const Target& target) const override {
+    constexpr std::int64_t kMost = 6000;
+    if (problem.M * problem.N > kMost) return Support::no("too large for a test");
+    return RowKernel::supports(problem, constants, target);
+  }
+};
+
+RowKernelTraits unbounded() {
+  return {.id = kSoundUnbounded,
+          .summary = "any shape",
+          .needs = "nothing",
+          .complexity = 9,
+          .owner = RowOwner::grid_walk,
+          .wide_index = true,
+          .accurate_elements_per_thread = kUnbounded};
+}
+
+/// The simplest of all, so that nothing but its fault keeps a planted variant out of a table.
+RowKernelTraits bounded(std::string_view id) {
+  return {.id = id,
+          .summary = "short rows",
+          .needs = "N <= ITEMS * THREADS",
+          .complexity = 1,
+          .capacity = Capacity::items,
+          .capacity_most = 4,
+          .accurate_elements_per_thread = kUnbounded};
+}
+
+RowKernelTraits unselectable(std::string_view id) {
+  RowKernelTraits traits = bounded(id);
+  traits.selectable = false;
+  return traits;
+}
+
+const std::vector<FewShapes>& variants() {
+  static const std::vector<FewShapes> all{
+      FewShapes(unbounded()),      FewShapes(bounded(kSoundShort)),  FewShapes(bounded(kWrong)),
+      FewShapes(bounded(kCrash)),  FewShapes(bounded(kSticky)),      FewShapes(bounded(kCrashInTiming)),
+      FewShapes(bounded(kBroken)), FewShapes(bounded(kLocalMemory)), FewShapes(unselectable(kControl)),
+  };
+  return all;
+}
+
+std::string source_of(std::string_view id) {
+  const std::string head =
+      fmt::format("extern \"C\" __global__ void {}(const float* x, float* y, long long M, long long N) {{\n", id);
+  if (id == kBroken) return head + "  this is not CUDA C++;\n}\n";
+  if (id == kLocalMemory)
+    return head +
+           "  float item[64];\n  for (int i = 0; i < N; ++i) item[i % 64] = x[i];\n  for (int i = 0; i < N; ++i) "
+           "y[i] = item[(i * 7) % 64];\n}\n";
+  return head + "  y[threadIdx.x] = x[threadIdx.x];\n}\n";
+}
+
+/// Knows which kernel it runs: times follow from it.
+class PlantedDevice : public FakeDevice {
+ public:
+  PlantedDevice() {
+    define(kWrong, [](const Launch& launch) {
+      Launch shorter = launch;
+      --shorter.M;
+      fake_softmax(shorter);
+    });
+    define(kCrash, [](const Launch&) { std::raise(SIGABRT); });
+    define(kSticky, [](const Launch&) { throw Error(StatusCode::device, "CUDA_ERROR_MISALIGNED_ADDRESS (716)"); });
+    define("copy", [](const Launch&) {});
+    time_us = [this](const Launch& launch) { return time_of(launch); };
+  }
+
+  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) override {
+    auto kernel = FakeDevice::load(image, entry);
+    entries_[kernel.get()] = entry;
+    return kernel;
+  }
+
+ private:
+  double time_of(const Launch& launch) const {
+    const std::string& entry = entries_.at(launch.kernel);
+    if (entry == kCrashInTiming) std::raise(SIGABRT);
+    const double elements = static_cast<double>(launch.M * launch.N);
+    if (entry == kSoundUnbounded) return 3 + elements / 500 + launch.geometry.block / 512.0;
+    return 2 + elements / 1000 + launch.geometry.block / 512.0;
+  }
+
+  std::map<const LoadedKernel*, std::string> entries_;
+};
+
+[[noreturn]] void rest() {
+  for (;;) std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
+/// Says that it is ready, reads one request and then goes wrong.
+int misbehave(const std::string& mode) {
+  if (mode == "mute") return 3;
+  std::cout << "{\"result\":\"ready\"}" << std::endl;
+  std::string request;
+  std::getline(std::cin, request);
+  std::cout << "{\"at\":\"the thing\"}" << std::endl;
+  if (mode == "exit") {
+    std::cerr << "a first line\nterminate called after throwing something\n";
+    ::_exit(7);
+  }
+  if (mode == "garbage") std::cout << "Segmentation fault (core dumped)" << std::endl;
+  if (mode == "lie") std::cout << "{\"result\":{\"registers\":\"many\"}}" << std::endl;
+  if (mode == "chatter") {
+    // More than a pipe holds, and never an answer.
+    for (int i = 0; i < 20'000; ++i) std::cerr << "a line on stderr that nobody asked for\n";
+    ::_exit(8);
+  }
+  rest();
+}
+
+}  // namespace
+
+const Registry& planted_registry() {
+  static const Registry registry([] {
+    std::vector<const Variant*> all;
+    for (const FewShapes& variant : variants()) all.push_back(&variant);
+    return all;
+  }());
+  return registry;
+}
+
+const jit::Sources& planted_sources() {
+  static const jit::Sources sources = [] {
+    jit::Sources made = jit::Sources::product();
+    for (const FewShapes& variant : variants()) made.add(std::string(variant.id()), source_of(variant.id()));
+    return made;
+  }();
+  return sources;
+}
+
+int worker_mode(const std::string& mode, const std::vector<std::string>& arguments) {
+  const OpenDevice open = [](int) { return std::make_unique<PlantedDevice>(); };
+  if (mode == "planted") return run_worker(planted_registry(), planted_sources(), arguments, open);
+  if (mode == "product") return run_worker(registry(), jit::Sources::product(), arguments, open);
+  return misbehave(mode);
+}
+
+WorkerCommand worker_command(const std::string& mode) {
+  return {std::filesystem::read_symlink("/proc/self/exe").string(), {"worker", mode}};
+}
+
+}  // namespace softmax_dispatch::tuning::testing

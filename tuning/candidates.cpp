@@ -1,0 +1,97 @@
+#include "tuning/candidates.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "table/table.hpp"
+
+namespace softmax_dispatch::tuning {
+namespace {
+
+/// What two configurations share that differ in capacity alone: the variant, its threads and its launch parameters.
+Config without_capacity(const Config& config, const Variant& variant) {
+  Config rest{config.variant, {}};
+  for (const Axis& axis : variant.axes())
+    if (!axis.compile_time || axis.name == "THREADS") rest.constants.emplace(axis.name, config.constants.at(axis.name));
+  return rest;
+}
+
+/// How often [0, count - 1] is halved until an end or a middle is `index`.
+int depth_of(std::size_t index, std::size_t count) {
+  std::size_t low = 0, high = count - 1;
+  for (int depth = 0;; ++depth) {
+    if (index == low || index == high) return depth;
+    const std::size_t middle = (low + high) / 2;
+    (index <= middle ? high : low) = middle;
+  }
+}
+
+std::map<std::int64_t, int> depths(const std::set<std::int64_t>& values) {
+  std::map<std::int64_t, int> result;
+  std::size_t index = 0;
+  for (const std::int64_t value : values) result[value] = depth_of(index++, values.size());
+  return result;
+}
+
+table::Alignment class_of(const Problem& problem) {
+  return table::alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
+}
+
+}  // namespace
+
+std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, const Target& target, DType dtype) {
+  std::vector<Config> configs;
+  for (const Variant* variant : registry.all()) {
+    const auto dtypes = variant->dtypes();
+    if (!variant->selectable() || std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) continue;
+    for (Constants& constants : variant->enumerate(sweep.ladders(*variant), target))
+      configs.push_back({std::string(variant->id()), std::move(constants)});
+  }
+  std::stable_partition(configs.begin(), configs.end(),
+                        [&](const Config& config) { return registry.at(config.variant).serves_every_shape(); });
+  return configs;
+}
+
+std::vector<Config> candidates_at(const Problem& problem, const std::vector<Config>& configs, const Registry& registry,
+                                  const Target& target) {
+  std::vector<const Config*> able;
+  std::map<Config, std::set<std::int64_t>> capacities;
+  for (const Config& config : configs) {
+    const Variant& variant = registry.at(config.variant);
+    if (!variant.supports(problem, config.constants, target) || problem.N > variant.accurate_N(config.constants))
+      continue;
+    able.push_back(&config);
+    capacities[without_capacity(config, variant)].insert(variant.capacity_N(config.constants));
+  }
+  std::vector<Config> result;
+  for (const Config* config : able) {
+    const Variant& variant = registry.at(config->variant);
+    const std::set<std::int64_t>& serving = capacities.at(without_capacity(*config, variant));
+    const auto rank = std::distance(serving.begin(), serving.find(variant.capacity_N(config->constants)));
+    if (rank < 2) result.push_back(*config);
+  }
+  return result;
+}
+
+std::vector<Problem> coarse_to_fine(std::vector<Problem> shapes) {
+  std::set<std::int64_t> Ms;
+  std::map<table::Alignment, std::set<std::int64_t>> Ns;
+  for (const Problem& shape : shapes) {
+    Ms.insert(shape.M);
+    Ns[class_of(shape)].insert(shape.N);
+  }
+  const std::map<std::int64_t, int> depth_M = depths(Ms);
+  std::map<std::int64_t, int> depth_N;
+  for (const auto& [alignment, lengths] : Ns) depth_N.merge(depths(lengths));
+  std::sort(shapes.begin(), shapes.end(), [&](const Problem& a, const Problem& b) {
+    const auto key = [&](const Problem& p) {
+      return std::tuple(depth_N.at(p.N), p.N, depth_M.at(p.M), p.M, static_cast<int>(p.dtype));
+    };
+    return key(a) < key(b);
+  });
+  return shapes;
+}
+
+}  // namespace softmax_dispatch::tuning

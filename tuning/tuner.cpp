@@ -1,0 +1,293 @@
+#include "tuning/tuner.hpp"
+
+#include <fmt/core.h>
+#include <softmax_dispatch/version.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "support/error.hpp"
+#include "support/log.hpp"
+#include "tuning/candidates.hpp"
+#include "tuning/fit.hpp"
+#include "tuning/journal.hpp"
+#include "tuning/shape_timer.hpp"
+#include "tuning/stages.hpp"
+
+namespace softmax_dispatch::tuning {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string local_memory_text(const jit::Resources& resources) {
+  return fmt::format(
+      "uses local memory, which is device memory: a stack of {} bytes, spills of {} bytes stored and {} loaded",
+      resources.stack_bytes, resources.spill_store_bytes, resources.spill_load_bytes);
+}
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// One tune of one device. The steps share what came out of the ones before them.
+class Tune {
+ public:
+  Tune(const TuneOptions& options, const Registry& registry, const jit::Sources& sources)
+      : options_(options),
+        registry_(registry),
+        sources_(sources),
+        settings_{options.arch, options.device, options.cache, ""},
+        timer_(options.worker, settings_,
+               [this](const Config& config, const std::string& reason) { quarantine(config, "measure", reason); }) {}
+
+  TuneResult run() {
+    open_device();
+    journal_.emplace(options_.journal);
+    journal_->append(run_event());
+    for (const auto& [dtype, configs] : configs_) {
+      const std::vector<Config> compiled = compile(dtype, configs);
+      const std::vector<Config> verified = verify(dtype, compiled);
+      measure(dtype, verified);
+    }
+    journal_->append(EndEvent{elapsed_s(), partial_});
+    journal_.reset();
+    report("fit", 0, 1, "");
+    TuneResult result{fit_journal(), std::move(rejected_)};
+    report("fit", 1, 1, "");
+    return result;
+  }
+
+ private:
+  double elapsed_s() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  bool interrupted() const { return options_.interrupted && options_.interrupted->load(); }
+
+  void report(const std::string& stage, std::size_t done, std::size_t total, const std::string& detail,
+              std::optional<double> seconds_left = {}) const {
+    if (options_.progress)
+      options_.progress(
+          {stage, static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), detail, seconds_left});
+  }
+
+  void reject(const Config& config, const std::string& stage, const std::string& reason) {
+    log(LogLevel::info, "{} rejected ({}): {}", to_string(config), stage, reason);
+    rejected_.push_back({config, stage, reason});
+  }
+
+  void quarantine(const Config& config, const std::string& stage, const std::string& reason) {
+    journal_->append(QuarantineEvent{config, stage, reason});
+    reject(config, stage, reason);
+  }
+
+  void open_device() {
+    info_ = timer_.worker().device_info();
+    if (info_.arch != options_.arch)
+      throw_error(StatusCode::no_device,
+                  "device {} is a {} of architecture {}, not {}: name its own architecture, or another device",
+                  options_.device, info_.name, info_.arch, options_.arch);
+    target_ = {info_.limits, info_.sm_count};
+    for (const DType dtype : options_.dtypes) {
+      std::vector<Config> configs = sweep_configs(options_.sweep, registry_, target_, dtype);
+      if (configs.empty())
+        throw_error(StatusCode::unsupported, "no variant computes {}: take another dtype", to_string(dtype));
+      add_pinned(dtype, configs);
+      configs_.emplace_back(dtype, std::move(configs));
+    }
+  }
+
+  /// The kernels of a person's pins are verified again with the others, so that their records are of today's code.
+  void add_pinned(DType dtype, std::vector<Config>& configs) const {
+    if (!options_.previous) return;
+    for (const table::Pin& pin : options_.previous->pins) {
+      const table::Kernel* kernel = options_.previous->find(pin.use);
+      if (!kernel || kernel->dtype != dtype ||
+          std::find(configs.begin(), configs.end(), kernel->config) != configs.end())
+        continue;
+      const Variant* variant = registry_.find(kernel->config.variant);
+      if (variant && variant->supports(kernel->config.constants, target_)) configs.push_back(kernel->config);
+    }
+  }
+
+  RunEvent run_event() {
+    RunEvent event;
+    event.library_version = SOFTMAX_DISPATCH_VERSION;
+    event.device = {info_.name, info_.arch, info_.sm_count, info_.l2_bytes, info_.memory_bus_bits, info_.simulated};
+    event.toolchain = {timer_.worker().nvrtc_build(), jit::Compiler::flags(), cuda_version_text(info_.driver_version)};
+    event.sweep.effort = options_.sweep.name;
+    event.sweep.protocol = to_string(options_.protocol);
+    event.sweep.buffers = options_.protocol == Protocol::graph ? "cold" : "warm";
+    event.sweep.seed = static_cast<std::int64_t>(options_.seed);
+    event.sweep.M = options_.sweep.M;
+    event.sweep.N = options_.sweep.N;
+    for (const auto& [dtype, configs] : configs_) event.sweep.configs += static_cast<std::int64_t>(configs.size());
+    return event;
+  }
+
+  /// Remaining time at the pace so far.
+  static std::optional<double> seconds_left(Clock::time_point start, double done, double total) {
+    if (done <= 0) return std::nullopt;
+    return std::chrono::duration<double>(Clock::now() - start).count() / done * (total - done);
+  }
+
+  /// A table made by other kernels than this program has would be refused kernel by kernel when it is dispatched on.
+  void check_source(const Config& code, const CompileResult& result) const {
+    if (!result.error && result.source_hash != sources_.hash(code.variant))
+      throw_error(StatusCode::internal,
+                  "the worker {} has another source of {} than this program: run the two from one build",
+                  options_.worker.program, code.variant);
+  }
+
+  /// Configurations that compiled and stay out of local memory. Launch parameters do not change the code: each code is
+  /// compiled once.
+  std::vector<Config> compile(DType dtype, const std::vector<Config>& configs) {
+    std::vector<Config> codes;
+    std::map<Config, std::vector<Config>> configs_of_code;
+    for (const Config& config : configs) {
+      Config code{config.variant, registry_.at(config.variant).compile_time(config.constants)};
+      auto& users = configs_of_code[code];
+      if (users.empty()) codes.push_back(std::move(code));
+      users.push_back(config);
+    }
+    std::map<Config, bool> usable;
+    std::size_t done = 0;
+    const Clock::time_point start = Clock::now();
+    const auto on_result = [&](std::size_t i, const CompileResult& result) {
+      check_source(codes[i], result);
+      for (const Config& config : configs_of_code.at(codes[i])) {
+        journal_->append(
+            CompileEvent{config, dtype, result.source_hash, result.code_hash, result.resources, result.error});
+        if (result.error)
+          reject(config, "compile", *result.error);
+        else if (result.resources.uses_local_memory())
+          reject(config, "resources", local_memory_text(result.resources));
+        else
+          code_hash_[config] = result.code_hash;
+      }
+      ++done;
+      report("compile", done, codes.size(), to_string(codes[i]),
+             seconds_left(start, static_cast<double>(done), static_cast<double>(codes.size())));
+    };
+    report("compile", 0, codes.size(), "");
+    compile_configs(codes, options_.worker, settings_, on_result, options_.interrupted);
+    std::vector<Config> compiled;
+    for (const Config& config : configs)
+      if (code_hash_.contains(config)) compiled.push_back(config);
+    return compiled;
+  }
+
+  std::vector<Config> verify(DType dtype, const std::vector<Config>& configs) {
+    std::set<Config> passed;
+    std::size_t done = 0;
+    const Clock::time_point start = Clock::now();
+    const auto on_result = [&](std::size_t i, const Verified& verified) {
+      const Config& config = configs[i];
+      if (verified.lost) {
+        quarantine(config, "verify", verified.outcome.reason);
+      } else {
+        journal_->append(VerifyEvent{config, dtype, code_hash_.at(config), verified.outcome});
+        if (verified.outcome.passed)
+          passed.insert(config);
+        else
+          reject(config, "verify", verified.outcome.reason);
+      }
+      ++done;
+      report("verify", done, configs.size(), to_string(config),
+             seconds_left(start, static_cast<double>(done), static_cast<double>(configs.size())));
+    };
+    report("verify", 0, configs.size(), "");
+    verify_configs(configs, verify::Depth::full, options_.worker, settings_, on_result, options_.interrupted);
+    std::vector<Config> verified;
+    for (const Config& config : configs)
+      if (passed.contains(config) && registry_.at(config.variant).selectable()) verified.push_back(config);
+    return verified;
+  }
+
+  void measure(DType dtype, const std::vector<Config>& configs) {
+    struct Shape {
+      Problem problem;
+      std::vector<Config> candidates;
+    };
+    std::vector<Shape> todo;
+    double total = 0, done = 0;
+    for (const Problem& problem : coarse_to_fine(shapes(options_.sweep, dtype))) {
+      if (!fits_memory(problem)) continue;
+      todo.push_back({problem, candidates_at(problem, configs, registry_, target_)});
+      total += static_cast<double>(todo.back().candidates.size());
+    }
+    const ShapePlan plan = shape_plan();
+    const Clock::time_point start = Clock::now();
+    for (std::size_t i = 0; i < todo.size(); ++i) {
+      if (interrupted() || (options_.budget_s && elapsed_s() >= *options_.budget_s)) {
+        partial_ = true;
+        return;
+      }
+      const auto& [problem, candidates] = todo[i];
+      report("measure", i, todo.size(), to_string(problem), seconds_left(start, done, total));
+      const std::string best = record(problem, timer_.time(problem, candidates, plan));
+      done += static_cast<double>(candidates.size());
+      report("measure", i + 1, todo.size(), fmt::format("{} best {}", to_string(problem), best),
+             seconds_left(start, done, total));
+    }
+    partial_ = partial_ || interrupted();
+  }
+
+  bool fits_memory(const Problem& problem) const {
+    const auto bytes = 2 * problem.M * problem.N * static_cast<std::int64_t>(size_of(problem.dtype));
+    return bytes <= info_.memory_bytes / 2;
+  }
+
+  ShapePlan shape_plan() const {
+    const Sweep& sweep = options_.sweep;
+    const bool graph = options_.protocol == Protocol::graph;
+    return {{options_.protocol, sweep.screen_replays, options_.seed, sweep.max_launches, sweep.race_factor},
+            sweep.finalist_factor,
+            graph ? sweep.final_replays : 0};
+  }
+
+  /// Journals the times of one shape; the best in words.
+  std::string record(const Problem& problem, const std::vector<Timed>& field) {
+    const Timed* best = nullptr;
+    for (const Timed& timed : field) {
+      if (timed.error) {
+        log(LogLevel::debug, "{} has no time at {}: {}", to_string(timed.config), to_string(problem), *timed.error);
+        continue;
+      }
+      journal_->append(MeasureEvent{timed.config, problem, timed.timing, timed.final});
+      if (!best || timed.timing.median_us < best->timing.median_us) best = &timed;
+    }
+    return best ? fmt::format("{} {:.2f} us", to_string(best->config), best->timing.median_us) : "none";
+  }
+
+  table::Table fit_journal() const {
+    try {
+      return fit(read_journal(options_.journal), registry_, options_.previous ? &*options_.previous : nullptr);
+    } catch (const Error& error) {
+      if (!interrupted() || error.code() != StatusCode::verification_failed) throw;
+      throw_error(StatusCode::verification_failed, "interrupted before there was anything to choose from: {}",
+                  error.what());
+    }
+  }
+
+  const TuneOptions& options_;
+  const Registry& registry_;
+  const jit::Sources& sources_;
+  const WorkerSettings settings_;
+  const Clock::time_point start_ = Clock::now();
+  ShapeTimer timer_;
+  DeviceInfo info_;
+  Target target_;
+  std::vector<std::pair<DType, std::vector<Config>>> configs_;
+  std::map<Config, std::string> code_hash_;
+  std::optional<JournalWriter> journal_;
+  std::vector<Rejected> rejected_;
+  bool partial_ = false;
+};
+
+}  // namespace
+
+TuneResult tune(const TuneOptions& options, const Registry& registry, const jit::Sources& sources) {
+  return Tune(options, registry, sources).run();
+}
+
+}  // namespace softmax_dispatch::tuning

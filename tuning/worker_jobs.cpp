@@ -1,0 +1,120 @@
+#include "tuning/worker_jobs.hpp"
+
+#include <fmt/core.h>
+
+#include "device/cuda/cuda.hpp"
+#include "support/error.hpp"
+
+namespace softmax_dispatch::tuning {
+namespace {
+
+constexpr char kCopyKernel[] = "copy";
+constexpr std::int64_t kCopyThreads[] = {128, 256, 512, 1024};
+
+/// The driver decides which NVRTC fits, also where this worker only compiles; 0 where there is no driver.
+int driver_major() {
+  try {
+    return cuda::driver_version() / 1000;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+/// One vector of four per thread (kernels_src/bench/copy.cu).
+Geometry copy_geometry(const Problem& problem, std::int64_t threads) {
+  const std::int64_t vectors = (problem.M * problem.N + 3) / 4;
+  return {(vectors + threads - 1) / threads, static_cast<int>(threads), 0};
+}
+
+}  // namespace
+
+WorkerJobs::WorkerJobs(const Registry& registry, const jit::Sources& sources, const WorkerSettings& settings,
+                       const OpenDevice& open_device, std::function<void(const std::string&)> announce)
+    : registry_(registry),
+      settings_(settings),
+      announce_(std::move(announce)),
+      device_(settings.device < 0 ? nullptr : open_device(settings.device)),
+      compiler_(jit::Nvrtc::open(settings.nvrtc, driver_major()), sources,
+                std::make_shared<jit::Cache>(settings.cache)) {}
+
+Device& WorkerJobs::device() {
+  if (!device_) throw_error(StatusCode::internal, "this worker was started without a device");
+  return *device_;
+}
+
+const DeviceInfo& WorkerJobs::device_info() {
+  return device().info();
+}
+
+const std::string& WorkerJobs::nvrtc_build() const {
+  return compiler_.nvrtc().build();
+}
+
+CompileResult WorkerJobs::compile(const Config& config) {
+  announce_(to_string(config));
+  CompileResult result;
+  try {
+    jit::CompiledKernel kernel =
+        compiler_.compile(config.variant, registry_.at(config.variant).compile_time(config.constants), settings_.arch);
+    result.code_hash = std::move(kernel.code_hash);
+    result.source_hash = std::move(kernel.source_hash);
+    result.resources = kernel.resources;
+  } catch (const Error& error) {
+    result.error = error.what();
+  }
+  return result;
+}
+
+const LoadedKernel& WorkerJobs::loaded(const std::string& id, const Constants& constants) {
+  auto& kernel = loaded_[{id, constants}];
+  if (!kernel) {
+    const jit::CompiledKernel compiled = compiler_.compile(id, constants, settings_.arch);
+    kernel = device().load(compiled.image, compiled.entry);
+  }
+  return *kernel;
+}
+
+verify::Outcome WorkerJobs::verify(const Config& config, verify::Depth depth) {
+  const std::string name = to_string(config);
+  announce_(name);
+  const Variant& variant = registry_.at(config.variant);
+  const LoadedKernel& kernel = loaded(config.variant, variant.compile_time(config.constants));
+  return verify::run(device(), variant, config.constants, kernel, depth,
+                     [&](const std::string& what) { announce_(fmt::format("{}: {}", name, what)); });
+}
+
+std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vector<Config>& configs,
+                                         const TimingPlan& plan) {
+  const Target target{device().info().limits, device().info().sm_count};
+  std::vector<TimeResult> results(configs.size());
+  std::vector<MeasureCandidate> candidates;
+  std::vector<std::size_t> positions;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const Config& config = configs[i];
+    const Variant& variant = registry_.at(config.variant);
+    if (const Support support = variant.supports(problem, config.constants, target); !support) {
+      results[i].error = support.reason;
+      continue;
+    }
+    announce_(to_string(config));
+    candidates.push_back({config, &loaded(config.variant, variant.compile_time(config.constants)),
+                          variant.geometry(problem, config.constants)});
+    positions.push_back(i);
+  }
+  if (!measurer_) measurer_.emplace(device(), announce_);
+  std::vector<TimeResult> timed = measurer_->time(problem, candidates, plan);
+  for (std::size_t i = 0; i < timed.size(); ++i) results[positions[i]] = std::move(timed[i]);
+  return results;
+}
+
+double WorkerJobs::copy_limit_us(const Problem& problem, const TimingPlan& plan) {
+  if (!measurer_) measurer_.emplace(device(), announce_);
+  std::vector<MeasureCandidate> kernels;
+  for (const std::int64_t threads : kCopyThreads) {
+    const Constants constants{{"THREADS", threads}};
+    kernels.push_back({{kCopyKernel, constants}, &loaded(kCopyKernel, constants), copy_geometry(problem, threads)});
+  }
+  return measurer_->copy_limit_us(problem, kernels, plan);
+}
+
+}  // namespace softmax_dispatch::tuning

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "device/device.hpp"
+#include "tuning/measure.hpp"
+#include "tuning/worker.hpp"
+#include "tuning/worker_loop.hpp"
+
+namespace softmax_dispatch::tuning {
+
+/// What a worker process does, without the messages.
+class WorkerJobs {
+ public:
+  /// Opens NVRTC and, where the settings name one, the device. `announce` is told what is about to run.
+  WorkerJobs(const Registry& registry, const jit::Sources& sources, const WorkerSettings& settings,
+             const OpenDevice& open_device, std::function<void(const std::string&)> announce);
+
+  const DeviceInfo& device_info();
+  const std::string& nvrtc_build() const;
+  CompileResult compile(const Config& config);
+  verify::Outcome verify(const Config& config, verify::Depth depth);
+  std::vector<TimeResult> time(const Problem& problem, const std::vector<Config>& configs, const TimingPlan& plan);
+  double copy_limit_us(const Problem& problem, const TimingPlan& plan);
+
+ private:
+  Device& device();
+  const LoadedKernel& loaded(const std::string& id, const Constants& constants);
+
+  const Registry& registry_;
+  WorkerSettings settings_;
+  std::function<void(const std::string&)> announce_;
+  std::unique_ptr<Device> device_;
+  jit::Compiler compiler_;
+  std::map<Config, std::shared_ptr<const LoadedKernel>> loaded_;
+  std::optional<Measurer> measurer_;
+};
+
+}  // namespace softmax_dispatch::tuning
