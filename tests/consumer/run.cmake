@@ -1,5 +1,5 @@
 # Configures, builds and runs the consumer projects against a package.
-#   cmake -DPACKAGE=DIR -DWORK=DIR "-DCOMPONENTS=a;b" -DSANITIZE=... -DGENERATOR=... -P run.cmake
+#   cmake -DPACKAGE=DIR -DWORK=DIR -DSANITIZE=... -DGENERATOR=... -DC_COMPILER=... -DCXX_COMPILER=... -P run.cmake
 # PACKAGE is a build tree or an installation prefix.
 cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE ${WORK})
@@ -23,23 +23,19 @@ if(EXISTS /dev/nvidiactl)
   set(arguments "")
 endif()
 
-# Who links the shared library alone need not have what it is made of.
-set(without_packages "")
+# Who links the shared library alone, as the C project does, need not have what it is made of.
+set(options_c "")
 foreach(package fmt spdlog yaml-cpp)
-  list(APPEND without_packages -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+  list(APPEND options_c -DCMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
 endforeach()
-set(options_cpp "-DCONSUMER_COMPONENTS=${COMPONENTS}")
-set(options_c ${without_packages})
 
 foreach(project cpp c)
   run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${project} -B ${WORK}/${project} -G ${GENERATOR}
     -DCMAKE_PREFIX_PATH=${PACKAGE} -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=${C_COMPILER}
     -DCMAKE_CXX_COMPILER=${CXX_COMPILER} -DCMAKE_C_FLAGS=${flags} -DCMAKE_CXX_FLAGS=${flags}
-    "${options_${project}}" --no-warn-unused-cli)
+    ${options_${project}} --no-warn-unused-cli)
   run(${CMAKE_COMMAND} --build ${WORK}/${project})
 endforeach()
 run(${WORK}/cpp/consumer_softmax_dispatch ${arguments})
+run(${WORK}/cpp/consumer_static ${arguments})
 run(${WORK}/c/consumer_c ${arguments})
-if("static" IN_LIST COMPONENTS)
-  run(${WORK}/cpp/consumer_static ${arguments})
-endif()

@@ -58,6 +58,24 @@ TEST(Warm, CallAllocatesNothingWhateverTheVariant) {
   }
 }
 
+TEST(Warm, CallAllocatesNothingWhereTheTablesChoiceIsRejected) {
+  FakeBackend backend;
+  backend.on_compile = [](jit::CompiledKernel kernel) {
+    if (kernel.entry == "v10") kernel.resources.stack_bytes = 64;
+    return kernel;
+  };
+  backend.named(0).define("v7", [](const Launch&) {});
+  table::Table table = make_table(three_thresholds());
+  table.tables[0].bands[0].thresholds[0].runner_up = kMiddle;
+  const auto dispatcher = make_dispatcher(backend, table);
+  Matrices matrices(8, 64);
+  matrices.dispatch(*dispatcher);
+  const std::int64_t before = allocations();
+  for (int i = 0; i < 100; ++i) matrices.dispatch(*dispatcher);
+  EXPECT_EQ(allocations() - before, 0);
+  EXPECT_EQ(backend.launches(), 101);
+}
+
 TEST(Warm, TheCountOfAllocationsSeesOne) {
   const std::int64_t before = allocations();
   const auto owned = std::make_unique<int>(1);
@@ -81,6 +99,9 @@ TEST(Warm, ThreadsThatWaitShareAFailureAndALaterCallTriesAgain) {
   FakeBackend backend;
   std::atomic<bool> broken{true};
   backend.on_compile = [&](jit::CompiledKernel kernel) {
+    // Until every thread has come as far as its device, and a little further.
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (backend.device_queries < 16 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     if (broken) throw Error(StatusCode::toolchain, "libnvrtc.so.13 is missing");
     return kernel;
