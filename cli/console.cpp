@@ -56,9 +56,13 @@ void TextTable::add(std::vector<std::string> row) {
 
 std::string TextTable::text() const {
   const auto numeric = [&](std::size_t column) {
-    return rows_.size() > 1 && std::all_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) {
-             return row[column].empty() || parse_double(row[column]);
-           });
+    bool some = false;
+    for (std::size_t row = 1; row < rows_.size(); ++row) {
+      const std::string& cell = rows_[row][column];
+      if (!cell.empty() && !parse_double(cell)) return false;
+      some |= !cell.empty();
+    }
+    return some;
   };
   std::vector<std::size_t> right;
   for (std::size_t column = 0; column < rows_.front().size(); ++column) {

@@ -18,6 +18,22 @@ Config without_capacity(const Config& config, const Variant& variant) {
   return rest;
 }
 
+/// Drops the configurations whose larger capacity is beyond the accuracy rule, so that it serves no longer rows than
+/// that of another which is otherwise the same.
+void drop_useless_capacities(std::vector<Config>& configs, const Variant& variant) {
+  std::map<std::pair<Config, std::int64_t>, std::int64_t> least;
+  const auto key = [&](const Config& config) {
+    return std::pair(without_capacity(config, variant), variant.accurate_N(config.constants));
+  };
+  for (const Config& config : configs) {
+    const std::int64_t capacity = variant.capacity_N(config.constants);
+    const auto [found, is_new] = least.try_emplace(key(config), capacity);
+    if (!is_new) found->second = std::min(found->second, capacity);
+  }
+  std::erase_if(configs,
+                [&](const Config& config) { return variant.capacity_N(config.constants) > least.at(key(config)); });
+}
+
 /// How often [0, count - 1] is halved until an end or a middle is `index`.
 int depth_of(std::size_t index, std::size_t count) {
   std::size_t low = 0, high = count - 1;
@@ -46,8 +62,11 @@ std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, 
   for (const Variant* variant : registry.all()) {
     const auto dtypes = variant->dtypes();
     if (!variant->selectable() || std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) continue;
+    std::vector<Config> own;
     for (Constants& constants : variant->enumerate(sweep.ladders(*variant), target))
-      configs.push_back({std::string(variant->id()), std::move(constants)});
+      own.push_back({std::string(variant->id()), std::move(constants)});
+    drop_useless_capacities(own, *variant);
+    configs.insert(configs.end(), own.begin(), own.end());
   }
   std::stable_partition(configs.begin(), configs.end(),
                         [&](const Config& config) { return registry.at(config.variant).serves_every_shape(); });

@@ -16,8 +16,7 @@ struct Sweep {
   std::vector<std::int64_t> M, N;  ///< The grid of shapes, ascending.
   std::int64_t max_elements = 0;   ///< Shapes with M * N above it are left out.
   Ladders axes;                    ///< Values per axis; GRID in blocks per SM.
-  Ladders
-      rescanning;  ///< Values that differ for variants that read a row more than once: their capacity is a loop bound.
+  Ladders rescanning;          ///< Other values for variants that read a row more than once: there capacity is cheap.
   int max_launches = 0;        ///< Most launches in one graph.
   double race_factor = 0;      ///< A candidate this many times slower than the best is not measured further.
   int screen_replays = 0;      ///< Replays of every candidate at a shape ...

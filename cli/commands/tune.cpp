@@ -37,6 +37,12 @@ std::optional<table::Table> table_to_replace(const TuneOptions& options) {
   return table;
 }
 
+/// A reason may quote a compiler's log; the whole of it is in the journal.
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kMost = 120;
+  return text.size() <= kMost ? text : text.substr(0, kMost) + " ...";
+}
+
 /// One line per variant and stage: a sweep may reject hundreds of configurations for the same reason.
 std::string rejected_text(const std::vector<tuning::Rejected>& rejected) {
   if (rejected.empty()) return "";
@@ -52,7 +58,7 @@ std::string rejected_text(const std::vector<tuning::Rejected>& rejected) {
   TextTable table({"rejected", "stage", "configurations", "for example", "reason"});
   for (const auto& [key, group] : groups) {
     table.add({key.first, key.second, std::to_string(group.count), to_string(group.first->config.constants),
-               group.first->reason});
+               shortened(group.first->reason)});
   }
   return table.text() + "\n";
 }

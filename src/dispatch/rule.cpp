@@ -24,6 +24,10 @@ struct Step {
 constexpr std::array<Step, 8> kSteps{
     {{131, 128}, {259, 128}, {515, 128}, {1027, 256}, {2051, 256}, {4099, 256}, {8195, 512}, {16387, 1024}}};
 
+/// Four float4 and a share of the tail: a thread that holds more of a row (as those of a kernel with one scan do) costs
+/// occupancy.
+constexpr std::int64_t kMostPerThread = 17;
+
 /// The variant's configuration with least capacity for rows of N; none where it cannot serve them.
 std::optional<Config> configure(const Variant& variant, std::int64_t N, const Constants& set, const Target& target) {
   const Problem problem{DType::f32, 1, N};
@@ -47,7 +51,10 @@ std::optional<Config> configure(const Step& step, const Target& target) {
     if (!variant->selectable() || variant->serves_every_shape()) continue;
     auto config = configure(*variant, step.N_to, {{"THREADS", step.threads}}, target);
     if (!config) continue;
-    const std::tuple key(variant->scans(), variant->capacity_N(config->constants), variant->complexity());
+    const std::int64_t capacity = variant->capacity_N(config->constants);
+    const std::int64_t threads_of_row = step.threads / variant->rows_per_block(config->constants);
+    if (variant->scans() == 1 && capacity / threads_of_row > kMostPerThread) continue;
+    const std::tuple key(variant->scans(), capacity, variant->complexity());
     if (best && best_key <= key) continue;
     best = std::move(config);
     best_key = key;

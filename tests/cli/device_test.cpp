@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "support/files.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/cli/sample.hpp"
@@ -90,6 +92,76 @@ TEST_F(NoDevice, DoctorNamesAnNvrtcThatIsMissing) {
   const auto json = run({"doctor", "--json"}, {{"SOFTMAX_DISPATCH_NVRTC", "/no/such/libnvrtc.so"}}).json();
   EXPECT_EQ(json.at("nvrtc").at("found"), false);
   EXPECT_THAT(json.at("advice").dump(), HasSubstr("/no/such/libnvrtc.so"));
+}
+
+/// Two GPUs of sm_75 on which no kernel can be loaded: the stand-in for the driver that the device layer is tested
+/// with.
+class TwoTuringCards : public ::testing::Test {
+ protected:
+  static Finished run_there(const std::vector<std::string>& arguments) {
+    const char* path = std::getenv("LD_LIBRARY_PATH");
+    const std::string folder = SOFTMAX_DISPATCH_BINARY_DIR "/tests/fake_driver";
+    return run(arguments, {{"LD_LIBRARY_PATH", path ? folder + ":" + path : folder}});
+  }
+
+  TemporaryDirectory folder_;
+};
+
+TEST_F(TwoTuringCards, DoctorIsSatisfied) {
+  const Finished result = run_there({"doctor", "--json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  const auto json = result.json();
+  ASSERT_EQ(json.at("devices").size(), 2U);
+  EXPECT_EQ(json.at("devices").at(0).at("arch"), "sm_75");
+  EXPECT_EQ(json.at("devices").at(1).at("ordinal"), 1);
+  EXPECT_EQ(json.at("devices").at(0).at("sm_count"), 40);
+  EXPECT_EQ(json.at("driver").at("cuda_version"), "13.0");
+  EXPECT_EQ(json.at("ready"), true);
+}
+
+TEST_F(TwoTuringCards, AnotherArchitectureOrNumberIsRefusedWithWhatThereIs) {
+  const std::filesystem::path out = folder_.path() / "new.yaml";
+  const std::vector<std::vector<std::string>> refused{{"--arch", "sm_90", "--out", out},
+                                                      {"--arch", "sm_90", "--out", out, "--device", "cuda:1"},
+                                                      {"--arch", "sm_75", "--out", out, "--device", "cuda:2"}};
+  for (const auto& arguments : refused) {
+    const Finished result = run_there(arguments);
+    EXPECT_EQ(result.code, 3);
+    EXPECT_THAT(result.err, AllOf(HasSubstr("the GPUs here are cuda:0 "), HasSubstr("(sm_75), cuda:1 ")));
+  }
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST_F(TwoTuringCards, VerifyReportsEachKernelThatCannotRun) {
+  const auto path = write_sample_table(folder_.path(), "sm_75");
+  const Finished result = run_there({"verify", path, "--device", "cuda:1", "--json"});
+  EXPECT_EQ(result.code, 1) << result.err;
+  ASSERT_EQ(result.json().size(), sample_table("sm_75").kernels.size());
+  for (const auto& verdict : result.json()) {
+    EXPECT_EQ(verdict.at("passed"), false);
+    EXPECT_EQ(verdict.at("same_code"), false) << "the sample's hashes are of no code";
+    EXPECT_THAT(verdict.at("reason").get<std::string>(), HasSubstr("CUDA_ERROR"));
+  }
+  EXPECT_THAT(result.err, HasSubstr("verify 0 of 3"));
+}
+
+TEST_F(TwoTuringCards, BenchNamesTheChoiceThatCannotRun) {
+  const auto path = write_sample_table(folder_.path(), "sm_75");
+  const Finished result = run_there({"bench", path, "--problem", "f32:1024x4096"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, AllOf(HasSubstr("v7 THREADS=256 VEC_ITEMS=4"), HasSubstr("CUDA_ERROR")));
+}
+
+TEST_F(TwoTuringCards, ATuneInWhichNothingRunsLeavesTheTableThatIsThere) {
+  const auto path = write_sample_table(folder_.path(), "sm_75");
+  const std::string before = contents(path);
+  const Finished result =
+      run_there({"--arch", "sm_75", "--out", path, "--effort", "quick", "--M", "8:8", "--N", "8:8"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_THAT(result.out, IsEmpty());
+  EXPECT_THAT(result.err, HasSubstr("softmax-tune: error: "));
+  EXPECT_EQ(contents(path), before);
 }
 
 }  // namespace

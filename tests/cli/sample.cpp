@@ -6,8 +6,7 @@
 namespace softmax_dispatch::testing {
 namespace {
 
-table::Kernel kernel_for(const char* variant, const Problem& longest) {
-  const Target target{arch_limits("sm_90"), 132};
+table::Kernel kernel_for(const std::string& variant, const Problem& longest, const Target& target) {
   table::Kernel kernel;
   kernel.config = {variant, registry().at(variant).complete(longest, {{"THREADS", 256}}, target)};
   kernel.name = table::kernel_name(kernel.config);
@@ -29,17 +28,18 @@ table::Threshold threshold(std::int64_t N_to, table::Alignment alignment, const 
 
 }  // namespace
 
-table::Table sample_table() {
+table::Table sample_table(const std::string& arch) {
+  const Target target{arch_limits(arch), 132};
   table::Table table;
   table.library_version = "0.1.0";
-  table.device = {"Sample GPU", "sm_90", 132, 52428800, 6144, false};
+  table.device = {"Sample GPU", arch, 132, 52428800, 6144, false};
   table.toolchain = {"13.0.88", {"--std=c++17"}, "13.0"};
   table.sweep = {"quick", "graph", "cold", 42, {1, 1024}, {64, 4096}, 12, 48, 1.5, false};
   table.regret_geomean = 1.002;
   table.regret_worst = 1.01;
-  const table::Kernel warp = kernel_for("v8", {DType::f32, 1024, 512});
-  const table::Kernel block = kernel_for("v7", {DType::f32, 1024, 4096});
-  const table::Kernel any = kernel_for(std::string(unbounded_variant().id()).c_str(), {DType::f32, 1024, 1 << 20});
+  const table::Kernel warp = kernel_for("v8", {DType::f32, 1024, 512}, target);
+  const table::Kernel block = kernel_for("v7", {DType::f32, 1024, 4096}, target);
+  const table::Kernel any = kernel_for(std::string(unbounded_variant().id()), {DType::f32, 1024, 1 << 20}, target);
   table.kernels = {warp, block, any};
   table.pins = {{DType::f32, 7, 7, 100, 100, block.name}};
   table::Band band;
@@ -53,9 +53,9 @@ table::Table sample_table() {
   return table;
 }
 
-std::filesystem::path write_sample_table(const std::filesystem::path& folder) {
+std::filesystem::path write_sample_table(const std::filesystem::path& folder, const std::string& arch) {
   const std::filesystem::path path = folder / "sample.yaml";
-  write(path, table::write(sample_table()));
+  write(path, table::write(sample_table(arch)));
   return path;
 }
 

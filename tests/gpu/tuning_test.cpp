@@ -92,8 +92,10 @@ TEST_F(GpuTuning, TheBestKernelIsNearTheCopyLimitAndTheLimitNearTheMemory) {
   const auto rows = bench(
       {problem}, candidates, [](const Problem&) { return config("v10 THREADS=128 VEC_ITEMS=8"); }, options, registry());
   ASSERT_EQ(rows.size(), 1U);
-  EXPECT_GE(rows[0].limit_us, floor_us(problem));
-  EXPECT_LE(rows[0].limit_us, 2 * floor_us(problem)) << "a copy that takes twice what the memory allows";
+  if (floor_us(problem) > 0) {  // a driver need not tell the memory's clock
+    EXPECT_GE(rows[0].limit_us, floor_us(problem));
+    EXPECT_LE(rows[0].limit_us, 2 * floor_us(problem)) << "a copy that takes twice what the memory allows";
+  }
   EXPECT_GE(rows[0].time_us, 0.85 * rows[0].limit_us);
   EXPECT_LE(rows[0].time_us, 3 * rows[0].limit_us);
   ASSERT_EQ(rows[0].variants.size(), 4U);

@@ -54,6 +54,17 @@ TEST(SweepConfigs, HaveNoControlsAndTheUnboundedFirst) {
   }
 }
 
+TEST(SweepConfigs, ACapacityBeyondTheAccuracyRuleIsNoOtherConfiguration) {
+  Sweep sweep = load_sweep("quick");
+  // v9 sums 48 elements a thread: VEC_ITEMS=12 holds them.
+  sweep.rescanning = {{"THREADS", {256}}, {"VEC_ITEMS", {4, 12, 16, 48}}, {"GRID", {2}}};
+  std::vector<std::string> v9;
+  for (const Config& config : sweep_configs(sweep, registry(), kTarget, DType::f32))
+    if (config.variant == "v9") v9.push_back(to_string(config));
+  EXPECT_THAT(v9, ::testing::UnorderedElementsAre("v9 GRID=264 THREADS=256 VEC_ITEMS=4",
+                                                  "v9 GRID=264 THREADS=256 VEC_ITEMS=12"));
+}
+
 TEST(SweepConfigs, EveryShapeOfAnEffortHasCandidates) {
   const Sweep sweep = load_sweep("quick");
   const auto configs = sweep_configs(sweep, registry(), kTarget, DType::f32);

@@ -99,7 +99,7 @@ TEST(Fit, RunnerUpAndMarginAreOfTheSameRange) {
   EXPECT_EQ(thresholds[0].runner_up, kBlock);
   EXPECT_NEAR(*thresholds[0].margin_pct, 28.5, 1e-9) << "sqrt(3/2 * 4.4/4) = 1.2845";
   EXPECT_EQ(thresholds[1].runner_up, kUnboundedFew);
-  EXPECT_NEAR(*thresholds[1].margin_pct, 50, 1e-9);
+  EXPECT_NEAR(*thresholds[1].margin_pct, 65.1, 1e-9) << "sqrt(8/4.4 * 9/6) = 1.651: it serves from 1028 on";
   EXPECT_EQ(thresholds[2].runner_up, kUnboundedMany) << "v7 is faster at 2048, but cannot serve beyond 4099";
   EXPECT_NEAR(*thresholds[2].margin_pct, 6.7, 1e-9);
   EXPECT_EQ(thresholds[3].runner_up, kUnboundedFew);
