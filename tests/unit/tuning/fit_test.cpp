@@ -140,8 +140,9 @@ TEST(Fit, ALengthThatABandLacksIsTakenFromTheNearestM) {
   const auto bands = fit(journal, registry(), nullptr).tables[0].bands;
   ASSERT_THAT(bands, SizeIs(2));
   // At 1024 the times of M = 16 stand in, where v10 leads.
-  EXPECT_THAT(texts(bands[1]), ElementsAre("any <= 512 " + name(kBlock), "any <= 1027 " + name(kWarp),
-                                           "any <= 4099 " + name(kBlock), "any open " + name(kUnboundedMany)));
+  EXPECT_THAT(texts(bands[1]),
+              ElementsAre("any <= 512 " + name(kBlock), "any <= 1027 " + name(kWarp), "any <= 4099 " + name(kBlock),
+                          "any <= 11585 " + name(kUnboundedFew), "any open " + name(kUnboundedMany)));
 }
 
 TEST(Fit, BeyondACapacityTheNextOneServesNotWhatIsBestFarAway) {
