@@ -1,0 +1,62 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "device/sim/program/program.hpp"
+
+namespace softmax_dispatch::sim {
+
+/// A branch of the PTX with a guard: how often warps executed it, and how often their lanes parted.
+struct BranchCount {
+  std::string where;
+  std::uint32_t ptx_line = 0;
+  std::uint64_t executed = 0, diverged = 0;
+};
+
+/// What one launch executed. An instruction counts once per warp if at least one lane executes it; one whose guard is
+/// false for every lane does not count. Of a sampled launch the counts are scaled to all its blocks.
+struct LaunchCounts {
+  std::uint64_t blocks = 0, warps = 0;
+  std::uint64_t sampled_blocks = 0;  ///< Blocks that ran; all of them unless the launch was sampled.
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t thread_instructions = 0;  ///< Summed over the lanes that executed them.
+  std::array<std::uint64_t, kOpClasses> by_class{};
+  std::map<std::string, std::uint64_t> by_opcode;     ///< "fma.rn.f32"
+  std::uint64_t sectors_load = 0, sectors_store = 0;  ///< 32-byte sectors of global memory, per warp access.
+  std::uint64_t bytes_load = 0, bytes_store = 0;      ///< Global, summed over the lanes.
+  std::uint64_t diverged_branches = 0;
+  std::vector<BranchCount> branches;
+
+  std::uint64_t of(OpClass op_class) const noexcept { return by_class[static_cast<std::size_t>(op_class)]; }
+  /// Share of the executed branches, guarded or not, whose lanes all went the same way; 1 where there was none.
+  double branch_uniformity() const noexcept {
+    const auto all = static_cast<double>(of(OpClass::branch));
+    return all > 0 ? 1.0 - static_cast<double>(diverged_branches) / all : 1.0;
+  }
+};
+
+/// What a host thread notes while it runs: plain counters by segment and step, turned into LaunchCounts at the end.
+struct Tally {
+  explicit Tally(const Program& program)
+      : segments(program.segments.size()),
+        segment_lanes(program.segments.size()),
+        diverged(program.segments.size()),
+        guarded(program.ops.size()),
+        guarded_lanes(program.ops.size()) {}
+
+  std::vector<std::uint64_t> segments, segment_lanes, diverged;
+  std::vector<std::uint64_t> guarded, guarded_lanes;  ///< Only of guarded instructions.
+  std::uint64_t sectors_load = 0, sectors_store = 0, bytes_load = 0, bytes_store = 0;
+  std::uint64_t blocks = 0, warps = 0;
+
+  void add(const Tally& other);
+};
+
+/// `scale`: blocks of the launch over blocks that ran.
+LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks);
+
+}  // namespace softmax_dispatch::sim

@@ -1,0 +1,188 @@
+#include "device/sim/exec/executor.hpp"
+
+namespace softmax_dispatch::sim {
+namespace {
+
+constexpr std::int64_t kWarpTurn = 1 << 13;   // steps until another warp has its turn
+constexpr std::int64_t kBlockTurn = 1 << 18;  // steps until another block has its turn
+
+}  // namespace
+
+Executor::Executor(const GridLaunch& launch, const Allocations& memory, bool checks, const std::byte* constants)
+    : launch_(launch),
+      program_(*launch.program),
+      memory_(memory),
+      helpers_(lanes::table().helpers),
+      checks_(checks),
+      tally_(program_),
+      hints_(program_.accesses.size()),
+      bases_{nullptr, constants} {}
+
+Turn Executor::run(Block& block) {
+  block_ = &block;
+  polls_ = 0;
+  const std::uint64_t end = steps_ + kBlockTurn;
+  for (;;) {
+    bool ran = false;
+    for (Warp& warp : block.warps()) {
+      if (warp.pick() < 0) continue;
+      ran = true;
+      run_warp(block, warp);
+    }
+    if (!ran) {
+      if (block.finished()) return Turn::finished;
+      stuck();
+    }
+    if (steps_ >= end || polls_ >= kPollsPerTurn) return block.finished() ? Turn::finished : Turn::ended;
+  }
+}
+
+void Executor::run_warp(Block& block, Warp& warp) {
+  block_ = &block;
+  warp_ = &warp;
+  bases_[0] = warp.registers();
+  budget_ = kWarpTurn;
+  while (budget_ > 0) {
+    const int path = warp.pick();
+    if (path < 0) return;
+    run_path(path);
+  }
+  warp.rotate();
+}
+
+void Executor::set_mask(LaneMask mask) {
+  mask_ = mask;
+  if (mask != kAllLanes) helpers_.expand(mask, mask_lanes_.data());
+}
+
+void Executor::run_path(int path) {
+  set_mask(warp_->paths()[static_cast<std::size_t>(path)].mask);
+  const auto lanes = static_cast<std::uint64_t>(std::popcount(mask_));
+  do {
+    const std::uint32_t index = warp_->paths()[static_cast<std::size_t>(path)].segment;
+    const Segment& segment = program_.segments[index];
+    ++tally_.segments[index];
+    tally_.segment_lanes[index] += lanes;
+    const std::int64_t steps = segment.last - segment.first + 1;
+    budget_ -= steps;
+    steps_ += static_cast<std::uint64_t>(steps);
+    run_steps(segment);
+    if (!end_segment(path, segment)) return;
+  } while (budget_ > 0);
+}
+
+void Executor::run_steps(const Segment& segment) {
+  const bool whole = mask_ == kAllLanes;
+  for (std::uint32_t i = segment.first; i < segment.last; ++i) {
+    const Op& op = program_.ops[i];
+    if (op.guard != kNoRef) {
+      run_guarded(op, i);
+    } else if (op.kind != OpKind::lanes) {
+      run_special(op);
+    } else if (whole) {
+      op.function(write(op.d), read(op.a), read(op.b), read(op.c), op.extra);
+    } else {
+      op.function(scratch_.data(), read(op.a), read(op.b), read(op.c), op.extra);
+      (op.d_bytes == 8 ? helpers_.blend64 : helpers_.blend32)(write(op.d), scratch_.data(), mask_lanes_.data());
+    }
+  }
+}
+
+void Executor::run_guarded(const Op& op, std::uint32_t index) {
+  const LaneMask passing = helpers_.pack(read(op.guard));
+  const LaneMask before = mask_;
+  const LaneMask mask = before & (op.guard_negated ? ~passing : passing);
+  if (mask == 0) return;
+  if (op.counts) {
+    ++tally_.guarded[index];
+    tally_.guarded_lanes[index] += static_cast<std::uint64_t>(std::popcount(mask));
+  }
+  set_mask(mask);
+  if (op.kind != OpKind::lanes) {
+    run_special(op);
+  } else {
+    op.function(scratch_.data(), read(op.a), read(op.b), read(op.c), op.extra);
+    if (mask == kAllLanes) helpers_.expand(mask, mask_lanes_.data());
+    (op.d_bytes == 8 ? helpers_.blend64 : helpers_.blend32)(write(op.d), scratch_.data(), mask_lanes_.data());
+  }
+  set_mask(before);
+}
+
+void Executor::run_special(const Op& op) {
+  instruction_ = op.instruction;
+  switch (op.kind) {
+    case OpKind::load:
+    case OpKind::store:
+      return memory_op(op);
+    case OpKind::atomic:
+      return atomic_op(op);
+    case OpKind::clock:
+      return clock(op);
+    case OpKind::fence:
+      return std::atomic_thread_fence(std::memory_order_seq_cst);
+    case OpKind::pause:
+      ++polls_;
+      budget_ = 0;
+      return;
+    case OpKind::lanes:
+      return;
+  }
+}
+
+/// A cycle a step: %clock and %globaltimer only have to move on.
+void Executor::clock(const Op& op) {
+  for_each_lane(mask_, [&](int lane) { set_lane(op.d, op.d_bytes, lane, steps_); });
+}
+
+/// False where the path cannot go straight on: it waits, has finished, parted or joined.
+bool Executor::end_segment(int path, const Segment& segment) {
+  const Terminator& end = segment.end;
+  instruction_ = end.instruction;
+  std::uint32_t next = end.next;
+  switch (end.kind) {
+    case TerminatorKind::next:
+      break;
+    case TerminatorKind::branch:
+      next = end.target;
+      break;
+    case TerminatorKind::conditional: {
+      const LaneMask chosen = helpers_.pack(read(end.predicate));
+      const LaneMask taken = mask_ & (end.negated ? ~chosen : chosen);
+      if (taken == mask_) next = end.target;
+      if (taken == mask_ || taken == 0) break;
+      ++tally_.diverged[static_cast<std::size_t>(&segment - program_.segments.data())];
+      warp_->diverge(path, taken, end.target, end.next, segment.reconverge);
+      return false;
+    }
+    case TerminatorKind::finish:
+      warp_->finish(path);
+      complete_warp_syncs();
+      warps_at_barrier();
+      return false;
+    case TerminatorKind::trap:
+      fault(std::countr_zero(mask_), "executed trap");
+    case TerminatorKind::sync: {
+      const Sync& sync = program_.syncs[end.sync];
+      if (sync.kind == SyncKind::barrier) {
+        barrier(path, sync);
+        return false;
+      }
+      if (!warp_sync(path, sync)) return false;
+      break;
+    }
+  }
+  Path& one = warp_->paths()[static_cast<std::size_t>(path)];
+  if (next != one.reconverge) {
+    one.segment = next;
+    return true;
+  }
+  warp_->advance(path, next);
+  return false;
+}
+
+void Executor::fault(int lane, const std::string& what) const {
+  throw_error(StatusCode::device, "kernel {}, {}: {}; block {}{}", program_.name, program_.describe(instruction_), what,
+              block_->index(), lane < 0 ? "" : fmt::format(", thread {}", block_->thread(*warp_, lane)));
+}
+
+}  // namespace softmax_dispatch::sim

@@ -1,0 +1,225 @@
+#include "device/sim/sim_device.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "device/sim/sim_kernel.hpp"
+#include "support/error.hpp"
+
+namespace softmax_dispatch::sim {
+namespace {
+
+const SimKernel& kernel_of(const Launch& launch) {
+  const auto* const kernel = dynamic_cast<const SimKernel*>(launch.kernel);
+  if (kernel == nullptr) throw_error(StatusCode::internal, "a launch of a kernel that no simulated device has loaded");
+  return *kernel;
+}
+
+std::int64_t shared_bytes(const SimKernel& kernel, const Geometry& geometry) {
+  return kernel.program()->shared_static_bytes + geometry.shared_bytes;
+}
+
+std::vector<std::byte> parameters_of(const Launch& launch) {
+  const std::int64_t values[]{static_cast<std::int64_t>(launch.x), static_cast<std::int64_t>(launch.y), launch.M,
+                              launch.N};
+  std::vector<std::byte> bytes(sizeof values);
+  std::memcpy(bytes.data(), values, sizeof values);
+  return bytes;
+}
+
+}  // namespace
+
+/// Times come from the model, so a replay has nothing to run after the first.
+class SimDevice::LaunchBatch : public Batch {
+ public:
+  LaunchBatch(SimDevice& device, std::span<const Launch> launches)
+      : device_(device), launches_(launches.begin(), launches.end()) {}
+
+  double replay_us() override {
+    double total = 0;
+    for (const Launch& one : launches_) total += device_.time_us(one);
+    return launches_.empty() ? 0 : total / static_cast<double>(launches_.size());
+  }
+
+ private:
+  SimDevice& device_;
+  std::vector<Launch> launches_;
+};
+
+class SimDevice::CopyBatch : public Batch {
+ public:
+  CopyBatch(SimDevice& device, std::span<const Copy> copies) : device_(device) {
+    device.throw_if_lost();
+    for (const Copy& one : copies) {
+      device.memory_->copy(one.y, one.x, one.bytes);
+      total_us_ += device.model_->copy_us(device.info_, one.bytes);
+    }
+    if (!copies.empty()) total_us_ /= static_cast<double>(copies.size());
+  }
+
+  double replay_us() override {
+    device_.throw_if_lost();
+    return total_us_;
+  }
+
+ private:
+  SimDevice& device_;
+  double total_us_ = 0;
+};
+
+SimDevice::SimDevice(DeviceInfo info, std::shared_ptr<const TimingModel> model, const SimOptions& options)
+    : info_(std::move(info)),
+      model_(std::move(model)),
+      options_(options),
+      memory_(std::make_shared<Memory>(info_.memory_bytes)) {
+  info_.simulated = true;
+  if (options_.host_threads == 0) options_.host_threads = std::max(1u, std::thread::hardware_concurrency());
+}
+
+SimDevice::~SimDevice() = default;
+
+void SimDevice::throw_if_lost() const {
+  const std::lock_guard lock(mutex_);
+  if (lost_) std::rethrow_exception(lost_);
+}
+
+DevicePtr SimDevice::allocate(std::size_t bytes) {
+  throw_if_lost();
+  return memory_->allocate(bytes);
+}
+
+void SimDevice::release(DevicePtr pointer) noexcept {
+  memory_->release(pointer);
+}
+
+DevicePtr SimDevice::adopt(void* host, std::size_t bytes) {
+  throw_if_lost();
+  return memory_->adopt(host, bytes);
+}
+
+void SimDevice::upload(DevicePtr to, const void* from, std::size_t bytes) {
+  throw_if_lost();
+  memory_->upload(to, from, bytes);
+}
+
+void SimDevice::download(void* to, DevicePtr from, std::size_t bytes) {
+  throw_if_lost();
+  memory_->download(to, from, bytes);
+}
+
+void SimDevice::fill(DevicePtr to, unsigned char byte, std::size_t bytes) {
+  throw_if_lost();
+  memory_->fill(to, byte, bytes);
+}
+
+std::shared_ptr<const LoadedKernel> SimDevice::load(std::string_view image, const std::string& entry) {
+  return load(image, entry, {});
+}
+
+std::shared_ptr<const LoadedKernel> SimDevice::load(std::string_view image, const std::string& entry,
+                                                    const KernelResources& resources) {
+  throw_if_lost();
+  return std::make_shared<const SimKernel>(memory_, image, entry, resources);
+}
+
+/// Blocks that the device holds at once. Throws Error(device) for a launch that it cannot make.
+std::int64_t SimDevice::resident_blocks(const SimKernel& kernel, const Geometry& geometry) const {
+  const Program& program = *kernel.program();
+  const ArchLimits& limits = info_.limits;
+  const auto refuse = [&](const std::string& why) {
+    throw_error(StatusCode::device, "cannot launch kernel {} on the simulated {}: {}", program.name, info_.name, why);
+  };
+  if (geometry.grid < 1 || geometry.grid > std::numeric_limits<std::int32_t>::max())
+    refuse(fmt::format("{} blocks; a grid has 1 to {}", geometry.grid, std::numeric_limits<std::int32_t>::max()));
+  const int most = program.max_threads > 0
+                       ? std::min<int>(limits.max_threads_per_block, static_cast<int>(program.max_threads))
+                       : limits.max_threads_per_block;
+  if (geometry.block < 1 || geometry.block > most)
+    refuse(fmt::format("{} threads in a block; it can have 1 to {}", geometry.block, most));
+  const std::int64_t bytes = shared_bytes(kernel, geometry);
+  if (geometry.shared_bytes < 0 || bytes > limits.shared_bytes_per_block_optin)
+    refuse(fmt::format("{} bytes of shared memory in a block; it can have {}", bytes,
+                       limits.shared_bytes_per_block_optin));
+  const int registers = kernel.resources().registers;
+  const int per_sm = blocks_per_sm(limits, geometry.block, registers, bytes);
+  if (per_sm == 0) {
+    refuse(fmt::format("{} threads of {} registers do not fit the {} registers of an SM", geometry.block, registers,
+                       limits.registers_per_sm));
+  }
+  return std::int64_t{per_sm} * std::max(1, info_.sm_count);
+}
+
+LaunchCounts SimDevice::execute(const Launch& launch, bool checks, std::uint64_t sampled_blocks) {
+  throw_if_lost();
+  const SimKernel& kernel = kernel_of(launch);
+  RunOptions run_options;
+  run_options.resident_blocks = static_cast<std::uint64_t>(resident_blocks(kernel, launch.geometry));
+  run_options.checks = checks;
+  run_options.host_threads = options_.host_threads;
+  run_options.seed = options_.seed;
+  run_options.sampled_blocks = sampled_blocks;
+  GridLaunch grid;
+  grid.program = kernel.program();
+  grid.grid = static_cast<std::uint64_t>(launch.geometry.grid);
+  grid.block = static_cast<std::uint32_t>(launch.geometry.block);
+  grid.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.geometry.shared_bytes);
+  grid.parameters = parameters_of(launch);
+  grid.sm_count = static_cast<std::uint32_t>(std::max(1, info_.sm_count));
+  const auto memory = memory_->snapshot();
+  try {
+    return run(grid, *memory, run_options);
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!lost_) lost_ = std::current_exception();
+    throw;
+  }
+}
+
+void SimDevice::launch(const Launch& launch, Stream /*stream*/) {
+  execute(launch, options_.checks, 0);
+}
+
+void SimDevice::synchronize() {
+  throw_if_lost();
+}
+
+LaunchCounts SimDevice::count(const Launch& launch) {
+  return execute(launch, false, options_.sampled_blocks);
+}
+
+double SimDevice::time_us(const Launch& launch) {
+  throw_if_lost();
+  const SimKernel& kernel = kernel_of(launch);
+  // Where the buffers lie matters to what a sector or a vector holds, not which they are.
+  constexpr DevicePtr kAlign = 256;
+  const TimeKey key{kernel.id(), launch.geometry.grid, launch.geometry.block, launch.geometry.shared_bytes, launch.M,
+                    launch.N,    launch.x % kAlign,    launch.y % kAlign,     launch.x == launch.y};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = times_us_.find(key); known != times_us_.end()) return known->second;
+  }
+  const LaunchCounts counts = count(launch);
+  const double time_us = model_->launch_us(
+      {info_, counts, kernel.resources(), launch.geometry, shared_bytes(kernel, launch.geometry), launch.M, launch.N});
+  const std::lock_guard lock(mutex_);
+  return times_us_.emplace(key, time_us).first->second;
+}
+
+std::unique_ptr<Batch> SimDevice::record(std::span<const Launch> launches) {
+  throw_if_lost();
+  return std::make_unique<LaunchBatch>(*this, launches);
+}
+
+std::unique_ptr<Batch> SimDevice::record(std::span<const Copy> copies) {
+  return std::make_unique<CopyBatch>(*this, copies);
+}
+
+double SimDevice::time_stream_us(const Launch& launch, int /*warmups*/, int launches) {
+  if (launches < 1) throw_error(StatusCode::internal, "a time needs at least one launch");
+  return time_us(launch);
+}
+
+}  // namespace softmax_dispatch::sim

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "device/device.hpp"
+#include "device/sim/exec/launch.hpp"
+#include "device/sim/memory.hpp"
+#include "device/sim/timing_model.hpp"
+
+namespace softmax_dispatch::sim {
+
+struct SimOptions {
+  bool checks = true;         ///< Of launches; RunOptions::checks. Counting runs have none.
+  unsigned host_threads = 0;  ///< 0: as many as the host has.
+  std::uint64_t seed = 0;     ///< Of the order of blocks.
+  /// Blocks that a run for counts executes at most; 0: all. See RunOptions::sampled_blocks.
+  std::uint64_t sampled_blocks = 96;
+};
+
+class SimKernel;
+
+/// A device that is the CPU: it executes PTX, checks what the kernels do, and takes its times from a model.
+///
+/// Launches are complete when launch() returns. A fault of a kernel is thrown by launch(), and by every later call.
+/// Batches and time_stream_us() execute only as much of a launch as its counts need, once for launches that differ in
+/// nothing but the buffers: what they leave in memory is not defined. Unlike other devices it is thread-safe as a
+/// whole.
+class SimDevice : public Device {
+ public:
+  /// `info` describes the device; `simulated` is set.
+  SimDevice(DeviceInfo info, std::shared_ptr<const TimingModel> model, const SimOptions& options = {});
+  ~SimDevice() override;
+
+  const DeviceInfo& info() const override { return info_; }
+  DevicePtr allocate(std::size_t bytes) override;
+  void release(DevicePtr pointer) noexcept override;
+  void upload(DevicePtr to, const void* from, std::size_t bytes) override;
+  void download(void* to, DevicePtr from, std::size_t bytes) override;
+  void fill(DevicePtr to, unsigned char byte, std::size_t bytes) override;
+  /// Lets kernels access memory of the host at its own address until release(): a program's own matrices. The ranges
+  /// must not overlap.
+  DevicePtr adopt(void* host, std::size_t bytes);
+
+  /// The image is PTX. Without resources the registers are not part of what a launch is checked for.
+  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) override;
+  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
+                                           const KernelResources& resources);
+
+  void launch(const Launch& launch, Stream stream) override;
+  void synchronize() override;
+  std::unique_ptr<Batch> record(std::span<const Launch> launches) override;
+  std::unique_ptr<Batch> record(std::span<const Copy> copies) override;
+  double time_stream_us(const Launch& launch, int warmups, int launches) override;
+
+  /// What the launch executes; sampled where the grid is large.
+  LaunchCounts count(const Launch& launch);
+  /// The model's time for it.
+  double time_us(const Launch& launch);
+
+ private:
+  using TimeKey = std::tuple<std::uint64_t, std::int64_t, int, std::int64_t, std::int64_t, std::int64_t, DevicePtr,
+                             DevicePtr, bool>;
+  class LaunchBatch;
+  class CopyBatch;
+
+  LaunchCounts execute(const Launch& launch, bool checks, std::uint64_t sampled_blocks);
+  std::int64_t resident_blocks(const SimKernel& kernel, const Geometry& geometry) const;
+  void throw_if_lost() const;
+
+  DeviceInfo info_;
+  std::shared_ptr<const TimingModel> model_;
+  SimOptions options_;
+  std::shared_ptr<Memory> memory_;
+  mutable std::mutex mutex_;
+  std::exception_ptr lost_;
+  std::map<TimeKey, double> times_us_;
+};
+
+}  // namespace softmax_dispatch::sim

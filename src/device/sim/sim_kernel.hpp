@@ -1,0 +1,42 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "device/device.hpp"
+#include "device/sim/memory.hpp"
+#include "device/sim/program/program.hpp"
+#include "device/sim/timing_model.hpp"
+
+namespace softmax_dispatch::sim {
+
+/// A program and the variables of its module on the device.
+class SimKernel : public LoadedKernel {
+ public:
+  /// Throws Error(unsupported) for PTX that cannot be simulated, Error(device) where the entry is missing or has other
+  /// parameters than the project's kernels.
+  SimKernel(std::shared_ptr<Memory> memory, std::string_view image, const std::string& entry,
+            const KernelResources& resources);
+  ~SimKernel() override;
+  SimKernel(const SimKernel&) = delete;
+  SimKernel& operator=(const SimKernel&) = delete;
+
+  std::uint64_t id() const noexcept { return id_; }  ///< Of this load; never used again.
+  const std::shared_ptr<const Program>& program() const noexcept { return program_; }
+  const KernelResources& resources() const noexcept { return resources_; }
+
+ private:
+  std::uint64_t place(const ptx::Variable& variable);
+
+  std::shared_ptr<Memory> memory_;
+  KernelResources resources_;
+  std::uint64_t id_;
+  std::map<std::string_view, DevicePtr> variables_;
+  std::shared_ptr<const Program> program_;
+};
+
+}  // namespace softmax_dispatch::sim
