@@ -192,7 +192,7 @@ void Measurer::race(std::vector<Entrant>& field, const TimingPlan& plan) {
     if (entrant->batch) continue;
     announce_(to_string(entrant->candidate.config));
     entrant->batch = &recorded(entrant->candidate, entrant->probe_us);
-    // The first replay also carries the graph to the device: good enough to race, not to be a sample.
+    // The first replay finds cold instructions and translations: good enough to race, not to be a sample.
     first_us[entrant] = entrant->batch->replay_us();
     best_us = std::min(best_us, first_us[entrant]);
   }

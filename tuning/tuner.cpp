@@ -93,6 +93,10 @@ class Tune {
         throw_error(StatusCode::unsupported, "no variant computes {}: take another dtype", to_string(dtype));
       add_pinned(dtype, configs);
       configs_.emplace_back(dtype, std::move(configs));
+      if (shapes_of(dtype).empty())
+        throw_error(StatusCode::invalid_argument,
+                    "no shape of the sweep has at most {} elements and fits the device's memory: take smaller M or N",
+                    options_.sweep.max_elements);
     }
   }
 
@@ -210,8 +214,7 @@ class Tune {
     };
     std::vector<Shape> todo;
     double total = 0, done = 0;
-    for (const Problem& problem : coarse_to_fine(shapes(options_.sweep, dtype))) {
-      if (!fits_memory(problem)) continue;
+    for (const Problem& problem : coarse_to_fine(shapes_of(dtype))) {
       todo.push_back({problem, candidates_at(problem, configs, registry_, target_)});
       total += static_cast<double>(todo.back().candidates.size());
     }
@@ -232,9 +235,12 @@ class Tune {
     partial_ = partial_ || interrupted();
   }
 
-  bool fits_memory(const Problem& problem) const {
-    const auto bytes = 2 * problem.M * problem.N * static_cast<std::int64_t>(size_of(problem.dtype));
-    return bytes <= info_.memory_bytes / 2;
+  /// The sweep's shapes of which two pairs of buffers fit the device.
+  std::vector<Problem> shapes_of(DType dtype) const {
+    std::vector<Problem> all = shapes(options_.sweep, dtype);
+    const std::int64_t most = info_.memory_bytes / 4 / static_cast<std::int64_t>(size_of(dtype));
+    std::erase_if(all, [&](const Problem& problem) { return problem.M > most / problem.N; });
+    return all;
   }
 
   ShapePlan shape_plan() const {

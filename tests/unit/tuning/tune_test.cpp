@@ -3,6 +3,7 @@
 #include <atomic>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "support/expect_error.hpp"
 #include "support/files.hpp"
@@ -180,6 +181,9 @@ TEST_F(TuneTest, StopsForWhatIsNoCandidatesFault) {
   options_.dtypes = {DType::bf16};
   EXPECT_THAT(error_of(StatusCode::unsupported, [&] { tune(); }), HasSubstr("bf16"));
   options_.dtypes = {DType::f32};
+  const Sweep sweep = std::exchange(options_.sweep, restrict(options_.sweep, Range{5000, 5000}, Range{64, 64}));
+  EXPECT_THAT(error_of(StatusCode::invalid_argument, [&] { tune(); }), HasSubstr("at most 1024 elements"));
+  options_.sweep = sweep;
   options_.journal = folder_.path() / "no" / "folder" / "t.jsonl";
   EXPECT_THAT(error_of(StatusCode::io, [&] { tune(); }), HasSubstr("t.jsonl"));
 }

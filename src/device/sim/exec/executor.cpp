@@ -72,20 +72,25 @@ void Executor::run_path(int path) {
 }
 
 void Executor::run_steps(const Segment& segment) {
-  const bool whole = mask_ == kAllLanes;
   for (std::uint32_t i = segment.first; i < segment.last; ++i) {
     const Op& op = program_.ops[i];
     if (op.guard != kNoRef) {
       run_guarded(op, i);
-    } else if (op.kind != OpKind::lanes) {
-      run_special(op);
-    } else if (whole) {
-      op.function(write(op.d), read(op.a), read(op.b), read(op.c), op.extra);
+    } else if (op.kind == OpKind::lanes) {
+      run_lanes(op);
     } else {
-      op.function(scratch_.data(), read(op.a), read(op.b), read(op.c), op.extra);
-      (op.d_bytes == 8 ? helpers_.blend64 : helpers_.blend32)(write(op.d), scratch_.data(), mask_lanes_.data());
+      run_special(op);
     }
   }
+}
+
+inline void Executor::run_lanes(const Op& op) {
+  if (mask_ == kAllLanes) {
+    op.function(write(op.d), read(op.a), read(op.b), read(op.c), op.extra);
+    return;
+  }
+  op.function(scratch_.data(), read(op.a), read(op.b), read(op.c), op.extra);
+  (op.d_bytes == 8 ? helpers_.blend64 : helpers_.blend32)(write(op.d), scratch_.data(), mask_lanes_.data());
 }
 
 void Executor::run_guarded(const Op& op, std::uint32_t index) {
@@ -98,12 +103,10 @@ void Executor::run_guarded(const Op& op, std::uint32_t index) {
     tally_.guarded_lanes[index] += static_cast<std::uint64_t>(std::popcount(mask));
   }
   set_mask(mask);
-  if (op.kind != OpKind::lanes) {
-    run_special(op);
+  if (op.kind == OpKind::lanes) {
+    run_lanes(op);
   } else {
-    op.function(scratch_.data(), read(op.a), read(op.b), read(op.c), op.extra);
-    if (mask == kAllLanes) helpers_.expand(mask, mask_lanes_.data());
-    (op.d_bytes == 8 ? helpers_.blend64 : helpers_.blend32)(write(op.d), scratch_.data(), mask_lanes_.data());
+    run_special(op);
   }
   set_mask(before);
 }

@@ -55,6 +55,7 @@ class Executor {
   void run_warp(Block& block, Warp& warp);
   void run_path(int path);
   void run_steps(const Segment& segment);
+  void run_lanes(const Op& op);
   void run_guarded(const Op& op, std::uint32_t index);
   void run_special(const Op& op);
   void set_mask(LaneMask mask);
