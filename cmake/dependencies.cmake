@@ -3,7 +3,7 @@ find_package(CUDAToolkit QUIET)
 if(NOT CUDAToolkit_FOUND)
   message(FATAL_ERROR
     "softmax_dispatch needs the headers of the CUDA Toolkit 12.0 or newer (cuda.h, cudaTypedefs.h, nvrtc.h): "
-    "install the packages cuda-driver-dev and cuda-nvrtc-dev of a CUDA release, or set CUDAToolkit_ROOT to where it lies.")
+    "install the packages cuda-nvcc, cuda-cudart-dev and cuda-nvrtc-dev of a CUDA release, or set CUDAToolkit_ROOT to where it lies.")
 endif()
 if(CUDAToolkit_VERSION VERSION_LESS 12.0)
   message(FATAL_ERROR "softmax_dispatch needs the CUDA Toolkit 12.0 or newer; found ${CUDAToolkit_VERSION} in ${CUDAToolkit_INCLUDE_DIRS}.")

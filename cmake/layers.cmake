@@ -1,5 +1,5 @@
 # A layer is one folder of src/ built as an object library. Its DEPENDS are the only arrows it may have: they are link
-# targets here, and tests/unit/layering_test.cpp holds the #include lines to the same list.
+# targets here, and tests/unit/tree/layering_test.cpp holds the #include lines to the same list.
 function(softmax_dispatch_layer name)
   cmake_parse_arguments(ARG "" "EXCLUDE" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
