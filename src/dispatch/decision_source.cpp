@@ -32,11 +32,11 @@ Config parse_forced(const std::string& text) {
                   axis.power_of_two ? ", a power of two" : fmt::format(", a multiple of {}", axis.step));
     }
   }
-  for (const auto& [name, value] : config.constants) {
-    const auto is_named = [&name](const Axis& axis) { return axis.name == name; };
+  for (const auto& constant : config.constants) {
+    const auto is_named = [&constant](const Axis& axis) { return axis.name == constant.first; };
     if (std::none_of(axes.begin(), axes.end(), is_named)) {
       throw_error(StatusCode::invalid_argument, "forced configuration '{}': {} has no axis {}", text, config.variant,
-                  name);
+                  constant.first);
     }
   }
   return config;

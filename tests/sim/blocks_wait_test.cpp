@@ -10,8 +10,8 @@
 namespace softmax_dispatch::sim {
 namespace {
 
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 
 // Every block adds 1 to a counter, waits until all have, and then reads what the next block wrote before.
 const char* const kGridBarrier = R"(
@@ -29,7 +29,7 @@ extern "C" __global__ void k(unsigned* out) {
 }
 )";
 
-class GridBarrier : public testing::TestWithParam<unsigned> {
+class GridBarrier : public ::testing::TestWithParam<unsigned> {
  protected:
   /// What each block read.
   std::vector<std::uint32_t> run(std::uint32_t blocks, std::uint64_t resident) {
@@ -51,19 +51,18 @@ TEST_P(GridBarrier, OfBlocksThatAreAllOnTheDevice) {
 }
 
 TEST_P(GridBarrier, OfMoreBlocksThanTheDeviceHoldsIsADeadlock) {
-  const std::string message = softmax_dispatch::testing::error_of(StatusCode::device, [&] { run(41, 40); });
+  const std::string message = testing::error_of(StatusCode::device, [&] { run(41, 40); });
   EXPECT_THAT(message, AllOf(HasSubstr("kernel k, test.cu:8: deadlock"), HasSubstr("of the grid's 41 blocks"),
                              HasSubstr("block "), HasSubstr("thread 0")));
 }
 
-INSTANTIATE_TEST_SUITE_P(HostThreads, GridBarrier, testing::Values(1u, 3u));
+INSTANTIATE_TEST_SUITE_P(HostThreads, GridBarrier, ::testing::Values(1u, 3u));
 
 std::string error_of_source(const std::string& source, std::uint32_t grid, std::uint32_t block) {
   PtxRunner runner;
   runner.options.resident_blocks = 100;
   const DevicePtr out = runner.upload(std::vector<std::uint32_t>(64));
-  return softmax_dispatch::testing::error_of(StatusCode::device,
-                                             [&] { runner.run(line_info_ptx(source), grid, block, {out}); });
+  return testing::error_of(StatusCode::device, [&] { runner.run(line_info_ptx(source), grid, block, {out}); });
 }
 
 TEST(BlocksWait, ForAFlagThatNobodySets) {

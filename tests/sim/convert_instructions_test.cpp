@@ -86,7 +86,8 @@ void expect_to_integers() {
   for_each_integer([]<typename D>(D) {
     for (const auto& [mode, host] : kModes) {
       std::vector<S> inputs = edges<S>();
-      for (const S one : {0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 254.5, 32767.5, -32768.5, 65535.5}) inputs.push_back(one);
+      for (const float one : {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, -2.5f, 254.5f, 32767.5f, -32768.5f, 65535.5f})
+        inputs.push_back(one);
       expect_instruction<D>(std::string("cvt.") + mode + "i" + name_of<D>() + name_of<S>() + " %d, %a;",
                             singles(inputs), [&, host = host](S a) {
                               return in_mode(host, [&] {
@@ -123,7 +124,9 @@ TEST(ConvertInstructions, BetweenFloats) {
   expect_instruction<double>("cvt.f64.f32 %d, %a;", singles(edges<float>()), [](float a) { return double{a}; });
   expect_instruction<float>("cvt.sat.f32.f32 %d, %a;", singles(edges<float>()),
                             [](float a) { return a > 0 ? std::min(a, 1.0f) : 0.0f; });
-  expect_instruction<float>("cvt.ftz.f32.f32 %d, %a;", singles(edges<float>()),
+  std::vector<float> numbers = edges<float>();
+  std::erase_if(numbers, [](float a) { return std::isnan(a); });
+  expect_instruction<float>("cvt.ftz.f32.f32 %d, %a;", singles(numbers),
                             [](float a) { return std::fpclassify(a) == FP_SUBNORMAL ? std::copysign(0.0f, a) : a; });
 }
 

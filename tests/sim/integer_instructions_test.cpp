@@ -45,7 +45,7 @@ TYPED_TEST_SUITE(IntegerInstructions, IntegerTypes);
 
 TYPED_TEST(IntegerInstructions, Arithmetic) {
   using T = TypeParam;
-  this->binary("add", [](T a, T b) { return wrap<T>(Wide{a} + b + (a == 5)); });
+  this->binary("add", [](T a, T b) { return wrap<T>(Wide{a} + b); });
   this->binary("sub", [](T a, T b) { return wrap<T>(Wide{a} - b); });
   this->binary("mul.lo", [](T a, T b) {
     return wrap<T>(static_cast<Wide>(static_cast<UnsignedWide>(Wide{a}) * static_cast<UnsignedWide>(Wide{b})));

@@ -11,9 +11,9 @@
 namespace softmax_dispatch::sim {
 namespace {
 
-using softmax_dispatch::testing::error_of;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
 
 std::shared_ptr<const Program> decoded(const std::string& text) {
   return PtxRunner().decode(text);
@@ -62,7 +62,7 @@ TEST(Parser, ReadsAModule) {
   EXPECT_EQ(module.describe(first.code[0].line, first.code[0].source), "kernel.cu:12");
   EXPECT_EQ(module.describe(first.code[1].line, first.code[1].source), "inlined.cuh:7, inlined at kernel.cu:13");
   ASSERT_EQ(module.variables.size(), 1u);
-  EXPECT_THAT(module.variables[0].values, testing::ElementsAre(104, 101, 108, 108, 111));
+  EXPECT_THAT(module.variables[0].values, ::testing::ElementsAre(104, 101, 108, 108, 111));
   EXPECT_EQ(module.entries[1].code.size(), 1u);
 }
 
@@ -174,7 +174,7 @@ TEST(Parser, SurvivesDamagedTexts) {
           decode(module, std::string(entry.name), [](const ptx::Variable&) { return std::uint64_t{1} << 60; });
         ++accepted;
       } catch (const Error& error) {
-        EXPECT_THAT(error.code(), testing::AnyOf(StatusCode::unsupported, StatusCode::device)) << error.what();
+        EXPECT_THAT(error.code(), ::testing::AnyOf(StatusCode::unsupported, StatusCode::device)) << error.what();
         ++refused;
       }
     }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,8 +24,11 @@ class PtxRunner {
   /// The program of the only kernel in the text.
   std::shared_ptr<const Program> decode(const std::string& text) {
     const auto module = std::make_shared<const ptx::Module>(ptx::parse(text));
-    return sim::decode(module, std::string(module->entries.at(0).name), [this](const ptx::Variable& variable) {
-      const DevicePtr at = memory.allocate(variable.bytes, std::string(variable.name));
+    std::map<std::string_view, DevicePtr> places;
+    return sim::decode(module, std::string(module->entries.at(0).name), [&](const ptx::Variable& variable) {
+      DevicePtr& at = places[variable.name];
+      if (at != 0) return at;
+      at = memory.allocate(variable.bytes, std::string(variable.name));
       memory.fill(at, 0, variable.bytes);
       memory.upload(at, variable.values.data(), variable.values.size());
       return at;

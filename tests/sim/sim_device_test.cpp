@@ -9,9 +9,9 @@
 namespace softmax_dispatch::sim {
 namespace {
 
-using softmax_dispatch::testing::error_of;
-using testing::AllOf;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using testing::error_of;
+using ::testing::HasSubstr;
 
 // y = 2 x, one element a thread, in blocks of blockDim.x.
 const char* const kDouble = R"(

@@ -44,7 +44,7 @@ inline std::string product_ptx(const std::string& id, const Constants& compile_t
 /// PTX of CUDA source with line information. The file is called "test.cu".
 inline std::string line_info_ptx(const std::string& source, std::vector<std::string> options = {}) {
   options.insert(options.end(), {"-std=c++17", "-lineinfo", "--no-source-include"});
-  return jit::Nvrtc::open()->compile("test.cu", source, jit::Sources::product().headers(), "compute_75", options).image;
+  return jit::Nvrtc::open()->compile("test", source, jit::Sources::product().headers(), "compute_75", options).image;
 }
 
 }  // namespace softmax_dispatch::sim

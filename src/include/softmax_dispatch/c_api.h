@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* 0 is success. The other values are those of softmax_dispatch::StatusCode in status.hpp. */
-typedef int smd_status;
+typedef int smd_status; /* NOLINT(modernize-use-using): this is C */
 enum {
   SMD_OK = 0,
   SMD_INVALID_ARGUMENT = 1,
@@ -27,7 +27,7 @@ enum {
 };
 
 /* Element type of x and y. */
-typedef int smd_dtype;
+typedef int smd_dtype; /* NOLINT(modernize-use-using): this is C */
 enum { SMD_F32 = 0, SMD_F16 = 1, SMD_BF16 = 2 };
 
 /* Row-wise softmax of the row-major M x N device matrix x into y, ordered in `stream` (a CUstream or cudaStream_t; NULL

@@ -83,7 +83,7 @@ std::byte* Executor::shared_atomic(std::uint64_t address, unsigned bytes, int la
   if (!checks_) return shared.at(address);
   if (!shared.initialised(address, bytes))
     fault(lane, fmt::format("shared atomic on {} uninitialised bytes at address {:#x}", bytes, address));
-  const SharedAccessor who{warp_, lane, true};
+  const SharedAccessor who = accessor(lane, true);
   if (!shared.read(who, address, bytes) || !shared.write(who, address, bytes, false)) race(lane, address, "an atomic");
   return shared.at(address);
 }
@@ -111,7 +111,12 @@ void Executor::one_atomic(const Access& access, const Atomic& atomic, Allocation
   const std::uint64_t swap = atomic.swap == kNoRef ? 0 : lane_value(atomic.swap, bytes, lane);
   const std::uint64_t old = apply(atomic, at, operand, swap, effect);
   if (atomic.result != kNoRef) set_lane(atomic.result, bytes, lane, old);
-  if (effect && hint != nullptr) note_effect();
+  if (!effect) return;
+  if (hint != nullptr) {
+    note_effect();
+  } else {
+    ++changes_;
+  }
 }
 
 }  // namespace softmax_dispatch::sim

@@ -31,9 +31,10 @@ Block::Block(const GridLaunch& launch)
       local_(launch.block * local_bytes_),
       local_written_(launch.block * local_bytes_) {}
 
-void Block::reset(std::uint64_t index, std::uint64_t order) {
+void Block::reset(std::uint64_t index, std::uint64_t order, std::uint64_t seed) {
   index_ = index;
   order_ = order;
+  first_warp_ = (order + seed) % warps_.size();
   shared_.reset();
   barriers_.fill({});
   std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});

@@ -43,10 +43,12 @@ class Block {
   explicit Block(const GridLaunch& launch);
 
   /// At the start of block `index` of the grid, whose place in the order of this run is `order`.
-  void reset(std::uint64_t index, std::uint64_t order);
+  void reset(std::uint64_t index, std::uint64_t order, std::uint64_t seed);
 
   std::uint64_t index() const noexcept { return index_; }
   std::uint64_t order() const noexcept { return order_; }
+  /// The warp that has the first turn: another one in every block.
+  std::size_t first_warp() const noexcept { return first_warp_; }
   std::vector<Warp>& warps() noexcept { return warps_; }
   const std::vector<Warp>& warps() const noexcept { return warps_; }
   SharedMemory& shared() noexcept { return shared_; }
@@ -79,6 +81,7 @@ class Block {
   std::vector<std::byte> local_;
   std::vector<std::uint8_t> local_written_;
   std::uint64_t index_ = 0, order_ = 0;
+  std::size_t first_warp_ = 0;
 };
 
 }  // namespace softmax_dispatch::sim

@@ -67,12 +67,12 @@ bool Executor::load_shared_row(const Access& access, LaneMask mask, const Addres
   std::byte* const slot = write(access.data[0]);
   if (in_row(addresses, lanes, 4)) {
     if (!shared.holds(first, 4 * static_cast<std::uint64_t>(lanes))) return false;
-    if (checks_ && !shared.read_row(*warp_, first, lanes)) return false;
+    if (checks_ && !shared.read_row(accessor(0, false), first, lanes)) return false;
     std::memcpy(slot, shared.at(first), 4 * static_cast<std::size_t>(lanes));
     return true;
   }
   if (!in_row(addresses, lanes, 0) || !shared.holds(first, 4)) return false;
-  if (checks_ && !shared.read_word(*warp_, first, mask)) return false;
+  if (checks_ && !shared.read_word(accessor(0, false), first, mask)) return false;
   for (int lane = 0; lane < lanes; ++lane) std::memcpy(slot + 4 * lane, shared.at(first), 4);
   return true;
 }
@@ -85,8 +85,9 @@ void Executor::load_shared(const Access& access, LaneMask mask, const Addresses&
     const std::uint64_t address = addresses[static_cast<std::size_t>(lane)];
     check_shared(address, bytes, lane, "load");
     if (checks_ && !shared.initialised(address, bytes))
-      fault(lane, fmt::format("shared load of {} uninitialised bytes at address {:#x}", bytes, address));
-    if (checks_ && !shared.read({warp_, lane, access.strong}, address, bytes)) race(lane, address, "a read");
+      fault(lane, fmt::format("shared load of {} uninitialised bytes at address {:#x}: no thread has written them yet",
+                              bytes, address));
+    if (checks_ && !shared.read(accessor(lane, access.strong), address, bytes)) race(lane, address, "a read");
     load_elements(access, lane, shared.at(address));
   });
 }
@@ -97,7 +98,7 @@ bool Executor::store_shared_row(const Access& access, LaneMask mask, const Addre
   SharedMemory& shared = block_->shared();
   const std::uint64_t first = addresses[0];
   if (!in_row(addresses, lanes, 4) || !shared.holds(first, 4 * static_cast<std::uint64_t>(lanes))) return false;
-  if (checks_ && !shared.write_row(*warp_, first, lanes)) return false;
+  if (checks_ && !shared.write_row(accessor(0, false), first, lanes)) return false;
   std::memcpy(shared.at(first), read(access.data[0]), 4 * static_cast<std::size_t>(lanes));
   return true;
 }
@@ -115,7 +116,7 @@ void Executor::store_shared(const Access& access, LaneMask mask, const Addresses
     store_elements(access, lane, to);
     if (!checks_) return;
     const bool same_value = std::memcmp(before.data(), to, bytes) == 0;
-    if (!shared.write({warp_, lane, access.strong}, address, bytes, same_value)) race(lane, address, "a write");
+    if (!shared.write(accessor(lane, access.strong), address, bytes, same_value)) race(lane, address, "a write");
   });
 }
 

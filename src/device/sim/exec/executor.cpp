@@ -16,7 +16,9 @@ Executor::Executor(const GridLaunch& launch, const Allocations& memory, bool che
       checks_(checks),
       tally_(program_),
       hints_(program_.accesses.size()),
-      bases_{nullptr, constants} {}
+      bases_{nullptr, constants} {
+  plan_shuffles();
+}
 
 Turn Executor::run(Block& block) {
   block_ = &block;
@@ -24,14 +26,19 @@ Turn Executor::run(Block& block) {
   const std::uint64_t end = steps_ + kBlockTurn;
   for (;;) {
     bool ran = false;
-    for (Warp& warp : block.warps()) {
+    const std::size_t warps = block.warps().size();
+    for (std::size_t i = 0; i < warps; ++i) {
+      Warp& warp = block.warps()[(block.first_warp() + i) % warps];
       if (warp.pick() < 0) continue;
       ran = true;
       run_warp(block, warp);
     }
     if (!ran) {
       if (block.finished()) return Turn::finished;
-      stuck();
+      // Lanes that wait for others may be what these wait for, further on.
+      bool released = false;
+      for (Warp& warp : block.warps()) released = warp.release_joins() || released;
+      if (!released) stuck();
     }
     if (steps_ >= end || polls_ >= kPollsPerTurn) return block.finished() ? Turn::finished : Turn::ended;
   }
@@ -42,11 +49,14 @@ void Executor::run_warp(Block& block, Warp& warp) {
   warp_ = &warp;
   bases_[0] = warp.registers();
   budget_ = kWarpTurn;
+  const std::uint64_t polls_before = polls_, changes_before = changes_;
   while (budget_ > 0) {
     const int path = warp.pick();
     if (path < 0) return;
     run_path(path);
   }
+  // Lanes that look at memory again and again may wait for lanes that wait for them to come together.
+  if (polls_ != polls_before && changes_ == changes_before) warp.release_joins();
   warp.rotate();
 }
 
@@ -132,9 +142,10 @@ void Executor::run_special(const Op& op) {
   }
 }
 
-/// A cycle a step: %clock and %globaltimer only have to move on.
+/// Some cycle of a step: %clock and %globaltimer only have to move on.
 void Executor::clock(const Op& op) {
-  for_each_lane(mask_, [&](int lane) { set_lane(op.d, op.d_bytes, lane, steps_); });
+  const std::uint64_t now = steps_ + ++clock_reads_;
+  for_each_lane(mask_, [&](int lane) { set_lane(op.d, op.d_bytes, lane, now); });
 }
 
 /// False where the path cannot go straight on: it waits, has finished, parted or joined.
@@ -170,7 +181,7 @@ bool Executor::end_segment(int path, const Segment& segment) {
         barrier(path, sync);
         return false;
       }
-      if (!warp_sync(path, sync)) return false;
+      if (!warp_sync(path, end.sync)) return false;
       break;
     }
   }

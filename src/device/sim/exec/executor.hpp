@@ -98,6 +98,7 @@ class Executor {
   void store_shared(const Access& access, LaneMask mask, const Addresses& addresses);
   bool load_shared_row(const Access& access, LaneMask mask, const Addresses& addresses);
   bool store_shared_row(const Access& access, LaneMask mask, const Addresses& addresses);
+  SharedAccessor accessor(int lane, bool strong) const noexcept { return {warp_, lane, strong, instruction_}; }
   [[noreturn]] void race(int lane, std::uint64_t address, const char* what) const;
   void check_shared(std::uint64_t address, unsigned bytes, int lane, const char* action) const;
   void load_local(const Access& access, LaneMask mask, const Addresses& addresses);
@@ -113,8 +114,9 @@ class Executor {
   std::byte* global_atomic(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane);
 
   // warp_sync.cpp
-  bool warp_sync(int path, const Sync& sync);
-  bool whole_warp_shuffle(const Sync& sync);
+  bool warp_sync(int path, std::uint32_t index);
+  void plan_shuffles();
+  bool whole_warp_shuffle(std::uint32_t index);
   void complete_warp_syncs();
   bool complete_one_warp_sync();
   struct Taking;
@@ -134,7 +136,10 @@ class Executor {
   void note_poll() noexcept {
     if (++polls_ % kPollsPerTurn == 0) budget_ = 0;
   }
-  void note_effect() noexcept { effects_.store(effects() + 1, std::memory_order_relaxed); }
+  void note_effect() noexcept {
+    ++changes_;
+    effects_.store(effects() + 1, std::memory_order_relaxed);
+  }
 
   const GridLaunch& launch_;
   const Program& program_;
@@ -145,14 +150,23 @@ class Executor {
   std::atomic<std::uint64_t> effects_{0};
   std::uint64_t steps_ = 0;
   std::vector<Allocation*> hints_;  ///< Per access: where it went last.
+  /// Of a shuffle of the whole warp by constants: where each lane reads, and which of them are in range.
+  struct ShufflePlan {
+    bool usable = false;
+    std::array<std::uint8_t, lanes::kLanes> from{};
+    std::array<std::uint32_t, lanes::kLanes> in_range{};
+  };
+  std::vector<ShufflePlan> shuffles_;  ///< Per synchronisation.
 
   Block* block_ = nullptr;
   Warp* warp_ = nullptr;
   std::array<const std::byte*, 2> bases_{};
   std::uint32_t instruction_ = 0;
   LaneMask mask_ = 0;
-  std::int64_t budget_ = 0;  ///< Steps left of the warp's turn.
-  std::uint64_t polls_ = 0;  ///< Of the block's turn.
+  std::int64_t budget_ = 0;    ///< Steps left of the warp's turn.
+  std::uint64_t polls_ = 0;    ///< Of the block's turn.
+  std::uint64_t changes_ = 0;  ///< Stores, to shared memory too, and atomics that changed something.
+  std::uint64_t clock_reads_ = 0;
   alignas(64) std::array<std::uint32_t, lanes::kLanes> mask_lanes_{};
   alignas(64) std::array<std::byte, 2 * lanes::kSlotBytes> scratch_{};
 };

@@ -125,7 +125,11 @@ void Executor::memory_op(const Op& op) {
   if (at.global != 0) store_global(access, hint, at.global, at.addresses);
   if (at.shared != 0) store_shared(access, at.shared, at.addresses);
   if (at.local != 0) store_local(access, at.local, at.addresses);
-  if (at.global != 0) note_effect();
+  if (at.global != 0) {
+    note_effect();
+  } else {
+    ++changes_;
+  }
 }
 
 void Executor::check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const {

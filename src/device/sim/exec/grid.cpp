@@ -120,7 +120,7 @@ class Worker {
     if (spare_.empty()) spare_.push_back(std::make_unique<Block>(shared_.launch));
     running_.push_back(std::move(spare_.back()));
     spare_.pop_back();
-    running_.back()->reset(shared_.sample(shared_.order(order)), order);
+    running_.back()->reset(shared_.sample(shared_.order(order)), order, shared_.options.seed);
     moved();
     return true;
   }

@@ -23,7 +23,7 @@ std::string thread_name(std::uint32_t warp, int lane) {
 }  // namespace
 
 SharedMemory::SharedMemory(const Program& program, std::uint32_t dynamic_bytes, std::uint32_t warps)
-    : granule_shift_(granule_shift(program)), warps_(warps), sync_tick_(warps) {
+    : program_(program), granule_shift_(granule_shift(program)), warps_(warps), sync_tick_(warps) {
   std::uint64_t end = program.shared_dynamic_offset + std::uint64_t{dynamic_bytes};
   for (const SharedVariable& one : program.shared) end = std::max(end, one.offset + one.bytes);
   bytes_.resize(end);
@@ -78,7 +78,10 @@ bool SharedMemory::conflicts_with_write(const SharedAccessor& who, const Granule
   if (same_warp && granule.write_lane == who.lane) return false;
   const bool in_order = same_warp ? who.warp->ordered(granule.write_lane, who.lane, granule.write_warp_tick)
                                   : ordered(granule.write_warp, granule.write_tick, *who.warp);
-  if (!in_order) race_ = "a write by " + thread_name(granule.write_warp, granule.write_lane);
+  if (!in_order) {
+    race_ = fmt::format("a write by {} at {}", thread_name(granule.write_warp, granule.write_lane),
+                        program_.describe(granule.write_instruction));
+  }
   return !in_order;
 }
 
@@ -89,25 +92,27 @@ bool SharedMemory::conflicts_with_reads(const SharedAccessor& who, const Granule
   for_each_lane(granule.read_warps & ~(std::uint32_t{1} << own), [&](int warp) {
     if (found || ordered(static_cast<std::uint32_t>(warp), granule.read_tick, *who.warp)) return;
     found = true;
-    race_ = fmt::format("a read by warp {}", warp);
+    race_ = fmt::format("a read by warp {} at {}", warp, program_.describe(granule.read_instruction));
   });
   if (found || granule.read_warp != own) return found;
   for_each_lane(granule.read_lanes & ~(LaneMask{1} << who.lane), [&](int lane) {
     if (found || who.warp->ordered(lane, who.lane, granule.read_warp_tick)) return;
     found = true;
-    race_ = "a read by " + thread_name(own, lane);
+    race_ = fmt::format("a read by {} at {}", thread_name(own, lane), program_.describe(granule.read_instruction));
   });
   return found;
 }
 
-void SharedMemory::note_read(Granule& granule, const Warp& warp, LaneMask lanes, bool strong) const noexcept {
+void SharedMemory::note_read(Granule& granule, const SharedAccessor& who, LaneMask lanes) const noexcept {
+  const Warp& warp = *who.warp;
   if (granule.read_tick != tick_ || granule.read_warps == 0) {
     granule.read_tick = tick_;
     granule.read_warps = 0;
     granule.strong_read = true;
   }
   granule.read_warps |= std::uint32_t{1} << warp.index();
-  granule.strong_read = granule.strong_read && strong;
+  granule.strong_read = granule.strong_read && who.strong;
+  granule.read_instruction = who.instruction;
   if (granule.read_warp != warp.index() || granule.read_warp_tick != warp.tick()) {
     granule.read_warp = static_cast<std::uint8_t>(warp.index());
     granule.read_warp_tick = warp.tick();
@@ -116,13 +121,14 @@ void SharedMemory::note_read(Granule& granule, const Warp& warp, LaneMask lanes,
   granule.read_lanes |= lanes;
 }
 
-void SharedMemory::note_write(Granule& granule, const Warp& warp, int lane, bool strong) const noexcept {
+void SharedMemory::note_write(Granule& granule, const SharedAccessor& who, int lane) const noexcept {
   granule.written = true;
-  granule.strong_write = strong;
+  granule.strong_write = who.strong;
   granule.write_tick = tick_;
-  granule.write_warp = static_cast<std::uint8_t>(warp.index());
+  granule.write_warp = static_cast<std::uint8_t>(who.warp->index());
   granule.write_lane = static_cast<std::uint8_t>(lane);
-  granule.write_warp_tick = warp.tick();
+  granule.write_warp_tick = who.warp->tick();
+  granule.write_instruction = who.instruction;
   granule.read_warps = 0;
   granule.read_lanes = 0;
 }
@@ -130,7 +136,7 @@ void SharedMemory::note_write(Granule& granule, const Warp& warp, int lane, bool
 bool SharedMemory::read(const SharedAccessor& who, std::uint64_t offset, std::uint64_t bytes) {
   return for_each_granule(offset, bytes, [&](Granule& granule) {
     const bool races = conflicts_with_write(who, granule);
-    note_read(granule, *who.warp, LaneMask{1} << who.lane, who.strong);
+    note_read(granule, who, LaneMask{1} << who.lane);
     return !races;
   });
 }
@@ -138,45 +144,46 @@ bool SharedMemory::read(const SharedAccessor& who, std::uint64_t offset, std::ui
 bool SharedMemory::write(const SharedAccessor& who, std::uint64_t offset, std::uint64_t bytes, bool same_value) {
   return for_each_granule(offset, bytes, [&](Granule& granule) {
     const bool races = (!same_value && conflicts_with_write(who, granule)) || conflicts_with_reads(who, granule);
-    note_write(granule, *who.warp, who.lane, who.strong);
+    note_write(granule, who, who.lane);
     return !races;
   });
 }
 
-bool SharedMemory::read_row(const Warp& warp, std::uint64_t offset, int lanes) {
+bool SharedMemory::read_row(const SharedAccessor& who, std::uint64_t offset, int lanes) {
   if (granule_shift_ != 2 || offset % 4 != 0 || !holds(offset, 4 * static_cast<std::uint64_t>(lanes))) return false;
   Granule* const row = granules_.data() + offset / 4;
+  const std::uint32_t warp = who.warp->index();
   const bool easy = std::all_of(row, row + lanes, [&](const Granule& granule) {
-    const bool own = granule.write_warp == warp.index() && granule.write_lane == &granule - row;
+    const bool own = granule.write_warp == warp && granule.write_lane == &granule - row;
     return granule.written && (granule.write_tick < whole_tick_ || own);
   });
   if (!easy) return false;
-  for (int lane = 0; lane < lanes; ++lane) note_read(row[lane], warp, LaneMask{1} << lane, false);
+  for (int lane = 0; lane < lanes; ++lane) note_read(row[lane], who, LaneMask{1} << lane);
   return true;
 }
 
-bool SharedMemory::read_word(const Warp& warp, std::uint64_t offset, LaneMask lanes) {
+bool SharedMemory::read_word(const SharedAccessor& who, std::uint64_t offset, LaneMask lanes) {
   if (granule_shift_ != 2 || offset % 4 != 0 || !holds(offset, 4)) return false;
   Granule& granule = granules_[offset / 4];
   if (!granule.written || granule.write_tick >= whole_tick_) return false;
-  note_read(granule, warp, lanes, false);
+  note_read(granule, who, lanes);
   return true;
 }
 
-bool SharedMemory::write_row(const Warp& warp, std::uint64_t offset, int lanes) {
+bool SharedMemory::write_row(const SharedAccessor& who, std::uint64_t offset, int lanes) {
   if (granule_shift_ != 2 || offset % 4 != 0 || !holds(offset, 4 * static_cast<std::uint64_t>(lanes))) return false;
   Granule* const row = granules_.data() + offset / 4;
-  const std::uint32_t own_warp = std::uint32_t{1} << warp.index();
+  const std::uint32_t warp = who.warp->index(), own_warp = std::uint32_t{1} << warp;
   const bool easy = std::all_of(row, row + lanes, [&](const Granule& granule) {
     const auto lane = &granule - row;
-    const bool own_write = granule.write_warp == warp.index() && granule.write_lane == lane;
-    const bool own_reads = granule.read_warps == own_warp && granule.read_warp == warp.index() &&
+    const bool own_write = granule.write_warp == warp && granule.write_lane == lane;
+    const bool own_reads = granule.read_warps == own_warp && granule.read_warp == warp &&
                            (granule.read_lanes & ~(LaneMask{1} << lane)) == 0;
     return (!granule.written || granule.write_tick < whole_tick_ || own_write) &&
            (granule.read_warps == 0 || granule.read_tick < whole_tick_ || own_reads);
   });
   if (!easy) return false;
-  for (int lane = 0; lane < lanes; ++lane) note_write(row[lane], warp, lane, false);
+  for (int lane = 0; lane < lanes; ++lane) note_write(row[lane], who, lane);
   return true;
 }
 

@@ -15,6 +15,7 @@ struct SharedAccessor {
   const Warp* warp = nullptr;
   int lane = 0;
   bool strong = false;  ///< Atomic, volatile or ordered: two such accesses are never a race.
+  std::uint32_t instruction = 0;
 };
 
 /// The shared memory of a block, and what is known of each granule of it: whether it was written, by whom last, and who
@@ -50,9 +51,9 @@ class SharedMemory {
 
   /// The usual accesses at once: lane i of the first `lanes` accesses word i from `offset` on, or all of them the one
   /// word. False where a look at each lane is needed; then nothing has been noted.
-  bool read_row(const Warp& warp, std::uint64_t offset, int lanes);
-  bool read_word(const Warp& warp, std::uint64_t offset, LaneMask lanes);
-  bool write_row(const Warp& warp, std::uint64_t offset, int lanes);
+  bool read_row(const SharedAccessor& who, std::uint64_t offset, int lanes);
+  bool read_word(const SharedAccessor& who, std::uint64_t offset, LaneMask lanes);
+  bool write_row(const SharedAccessor& who, std::uint64_t offset, int lanes);
 
   /// A barrier of the block in which these warps took part.
   void synchronised(std::uint32_t warps);
@@ -60,8 +61,9 @@ class SharedMemory {
  private:
   struct Granule {
     std::uint32_t write_tick = 0, write_warp_tick = 0;
-    std::uint32_t read_tick = 0, read_warps = 0;       ///< The warps that read at read_tick.
-    std::uint32_t read_lanes = 0, read_warp_tick = 0;  ///< The lanes of read_warp that read at read_warp_tick.
+    std::uint32_t read_tick = 0, read_warps = 0;                ///< The warps that read at read_tick.
+    std::uint32_t read_lanes = 0, read_warp_tick = 0;           ///< The lanes of read_warp that read at read_warp_tick.
+    std::uint32_t write_instruction = 0, read_instruction = 0;  ///< The last.
     std::uint8_t write_warp = 0, write_lane = 0, read_warp = 0;
     bool written = false, strong_write = false, strong_read = false;
   };
@@ -71,11 +73,12 @@ class SharedMemory {
   }
   bool conflicts_with_write(const SharedAccessor& who, const Granule& granule);
   bool conflicts_with_reads(const SharedAccessor& who, const Granule& granule);
-  void note_read(Granule& granule, const Warp& warp, LaneMask lanes, bool strong) const noexcept;
-  void note_write(Granule& granule, const Warp& warp, int lane, bool strong) const noexcept;
+  void note_read(Granule& granule, const SharedAccessor& who, LaneMask lanes) const noexcept;
+  void note_write(Granule& granule, const SharedAccessor& who, int lane) const noexcept;
   template <typename F>
   bool for_each_granule(std::uint64_t offset, std::uint64_t bytes, F f);
 
+  const Program& program_;
   std::vector<std::byte> bytes_;
   std::vector<std::uint8_t> inside_;  ///< Per byte: whether a variable holds it.
   std::vector<Granule> granules_;

@@ -73,6 +73,24 @@ void Warp::advance(int path, std::uint32_t segment) {
   leave_parent(one.parent, one.mask);
 }
 
+bool Warp::release_joins() {
+  bool any = false;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (paths_[i].state != PathState::joining || paths_[i].mask == 0) continue;
+    any = true;
+    const Path join = paths_[i];
+    paths_[i].mask = 0;
+    if (join.parent >= 0) ++paths_[static_cast<std::size_t>(join.parent)].children;
+    const int early = new_path();
+    paths_[static_cast<std::size_t>(early)] = {.state = PathState::ready,
+                                               .mask = join.mask,
+                                               .segment = join.segment,
+                                               .reconverge = join.reconverge,
+                                               .parent = join.parent};
+  }
+  return any;
+}
+
 void Warp::finish(int path) {
   Path& one = paths_[static_cast<std::size_t>(path)];
   alive_ &= ~one.mask;

@@ -63,6 +63,8 @@ class Warp {
   void diverge(int path, LaneMask taken, std::uint32_t target, std::uint32_t next, std::uint32_t reconverge);
   /// The path goes on at the segment, or joins its parent if that is where they meet.
   void advance(int path, std::uint32_t segment);
+  /// Lanes that have arrived where they meet others go on without them. Whether there were any.
+  bool release_joins();
   /// The path's lanes have finished.
   void finish(int path);
 

@@ -108,30 +108,40 @@ void Executor::exchange(const Taking& taking) {
   warp_->synchronised(taking.lanes);
 }
 
-/// The usual shuffle: of all 32 lanes, by constants. False where it is another.
-bool Executor::whole_warp_shuffle(const Sync& sync) {
-  const bool constant = (sync.b & sync.c & sync.mask & kConstantBit) != 0;
-  if (sync.kind != SyncKind::shuffle || mask_ != kAllLanes || !constant) return false;
-  if (static_cast<LaneMask>(lane_value(sync.mask, 4, 0)) != kAllLanes) return false;
-  const auto b = static_cast<std::uint32_t>(lane_value(sync.b, 4, 0));
-  const auto c = static_cast<std::uint32_t>(lane_value(sync.c, 4, 0));
-  std::array<std::uint32_t, lanes::kLanes> source, result, in_range;
-  std::memcpy(source.data(), read(sync.source), sizeof source);
-  for (int lane = 0; lane < lanes::kLanes; ++lane) {
-    const auto i = static_cast<std::size_t>(lane);
-    const int from = source_lane(sync.mode, lane, b, c);
-    in_range[i] = as_flag(from >= 0);
-    result[i] = source[from >= 0 ? static_cast<std::size_t>(from) : i];
+void Executor::plan_shuffles() {
+  for (const Sync& sync : program_.syncs) {
+    ShufflePlan& plan = shuffles_.emplace_back();
+    const bool constant = (sync.b & sync.c & sync.mask & kConstantBit) != 0;
+    if (sync.kind != SyncKind::shuffle || !constant) continue;
+    plan.usable = static_cast<LaneMask>(lane_value(sync.mask, 4, 0)) == kAllLanes;
+    const auto b = static_cast<std::uint32_t>(lane_value(sync.b, 4, 0));
+    const auto c = static_cast<std::uint32_t>(lane_value(sync.c, 4, 0));
+    for (int lane = 0; lane < lanes::kLanes; ++lane) {
+      const int from = source_lane(sync.mode, lane, b, c);
+      plan.from[static_cast<std::size_t>(lane)] = static_cast<std::uint8_t>(from >= 0 ? from : lane);
+      plan.in_range[static_cast<std::size_t>(lane)] = as_flag(from >= 0);
+    }
   }
+}
+
+/// The usual shuffle. False where it is another.
+bool Executor::whole_warp_shuffle(std::uint32_t index) {
+  const ShufflePlan& plan = shuffles_[index];
+  if (!plan.usable || mask_ != kAllLanes) return false;
+  const Sync& sync = program_.syncs[index];
+  std::array<std::uint32_t, lanes::kLanes> source, result;
+  std::memcpy(source.data(), read(sync.source), sizeof source);
+  for (std::size_t i = 0; i < result.size(); ++i) result[i] = source[plan.from[i]];
   std::memcpy(write(sync.result), result.data(), sizeof result);
-  if (sync.predicate != kNoRef) std::memcpy(write(sync.predicate), in_range.data(), sizeof in_range);
+  if (sync.predicate != kNoRef) std::memcpy(write(sync.predicate), plan.in_range.data(), sizeof plan.in_range);
   warp_->synchronised(kAllLanes);
   return true;
 }
 
 /// True where the path's lanes are all that the instruction is for: it is done. Otherwise the path waits.
-bool Executor::warp_sync(int path, const Sync& sync) {
-  if (whole_warp_shuffle(sync)) return true;
+bool Executor::warp_sync(int path, std::uint32_t index) {
+  if (whole_warp_shuffle(index)) return true;
+  const Sync& sync = program_.syncs[index];
   if (sync.kind == SyncKind::activemask) {
     for_each_lane(mask_, [&](int lane) { set_lane(sync.result, 4, lane, mask_); });
     return true;

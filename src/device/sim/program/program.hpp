@@ -116,7 +116,7 @@ struct Program {
   std::string describe(std::uint32_t instruction) const;  ///< "online.cuh:62, inlined at name.cu:16"
 };
 
-/// Where a variable of the module lies on the device.
+/// Where a variable of the module lies on the device. Asked at every use of it, so the answer must not change.
 using AddressOf = std::function<std::uint64_t(const ptx::Variable&)>;
 
 /// Decodes the kernel `entry` of the module. Throws Error(unsupported), naming instruction and line, for what the

@@ -64,8 +64,9 @@ Token Lexer::scan() {
     for (;;) {
       if (continues_name(at(position_))) {
         ++position_;
-      } else if (at(position_) == ':' && at(position_ + 1) == ':' && is_letter(at(position_ + 2))) {
-        position_ += 3;  // as in L1::no_allocate
+      } else if (at(position_) == ':' && at(position_ + 1) == ':' &&
+                 (is_letter(at(position_ + 2)) || is_digit(at(position_ + 2)))) {
+        position_ += 3;  // as in L1::no_allocate and L2::128B
       } else {
         return make(TokenKind::name, begin);
       }
