@@ -1,11 +1,8 @@
 # A layer is one folder of src/ built as an object library. Its DEPENDS are the only arrows it may have: they are link
 # targets here, and tests/unit/tree/layering_test.cpp holds the #include lines to the same list.
 function(softmax_dispatch_layer name)
-  cmake_parse_arguments(ARG "" "EXCLUDE" "DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
-  if(ARG_EXCLUDE)
-    list(FILTER sources EXCLUDE REGEX ${ARG_EXCLUDE})
-  endif()
   add_library(softmax_dispatch_${name} OBJECT ${sources})
   target_include_directories(softmax_dispatch_${name} PUBLIC
     ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/src/include ${PROJECT_BINARY_DIR}/include)

@@ -80,6 +80,10 @@ std::vector<TimeResult> Measurer::time(const Problem& problem, std::span<const M
   prepare(problem, plan);
   std::vector<Entrant> field;
   for (const MeasureCandidate& candidate : candidates) field.push_back({candidate});
+  if (device_.info().simulated) {
+    model(field, plan);
+    return results_of(field);
+  }
   probe(field, plan);
   if (plan.protocol == Protocol::graph) {
     race(field, plan);
@@ -91,15 +95,19 @@ std::vector<TimeResult> Measurer::time(const Problem& problem, std::span<const M
           device_.time_stream_us(launch_of(entrant.candidate, 0), kPublishedWarmups, kPublishedLaunches)};
     }
   }
+  return results_of(field);
+}
+
+std::vector<TimeResult> Measurer::results_of(const std::vector<Entrant>& field) const {
   std::vector<TimeResult> results;
-  for (Entrant& entrant : field) {
+  for (const Entrant& entrant : field) {
     TimeResult& result = results.emplace_back();
     for (const double sample : entrant.samples_us)
       if (is_possible(sample)) result.samples_us.push_back(sample);
     if (result.samples_us.empty() && !entrant.samples_us.empty())
       result.error =
           fmt::format("every sample is impossible: {:.3f} us for {} bytes is above the {:.0f} GB/s of the memory",
-                      entrant.samples_us.front(), bytes_of(problem), device_.info().dram_peak_gb_per_s());
+                      entrant.samples_us.front(), bytes_of(*problem_), device_.info().dram_peak_gb_per_s());
   }
   return results;
 }
@@ -205,6 +213,20 @@ void Measurer::race(std::vector<Entrant>& field, const TimingPlan& plan) {
   for (int replay = 0; replay < plan.replays; ++replay) {
     std::shuffle(running.begin(), running.end(), random_);
     for (Entrant* entrant : running) entrant->samples_us.push_back(one_sample(*entrant));
+  }
+}
+
+void Measurer::model(std::vector<Entrant>& field, const TimingPlan& plan) {
+  for (Entrant& entrant : field) {
+    announce_(to_string(entrant.candidate.config));
+    if (plan.protocol == Protocol::published) {
+      entrant.samples_us = {
+          device_.time_stream_us(launch_of(entrant.candidate, 0), kPublishedWarmups, kPublishedLaunches)};
+      continue;
+    }
+    std::vector<Launch> one_round;
+    for (std::size_t pair = 0; pair < rotation_.pairs; ++pair) one_round.push_back(launch_of(entrant.candidate, pair));
+    entrant.samples_us = {device_.record(one_round)->replay_us()};
   }
 }
 

@@ -40,7 +40,8 @@ class Measurer {
 
   /// In the order of the candidates. With the graph protocol every candidate is first launched three times and, where
   /// that shows it race_factor times slower than the best, keeps that one sample; so it does after its first replay.
-  /// Samples that a device's memory cannot reach are dropped; a candidate without any sample left has an error.
+  /// Samples that a device's memory cannot reach are dropped; a candidate without any sample left has an error. The
+  /// times of a simulated device don't scatter: there each candidate has one sample, and none is raced.
   std::vector<TimeResult> time(const Problem& problem, std::span<const MeasureCandidate> candidates,
                                const TimingPlan& plan);
 
@@ -56,6 +57,8 @@ class Measurer {
   double one_sample(Entrant& entrant);
   void probe(std::vector<Entrant>& field, const TimingPlan& plan);
   void race(std::vector<Entrant>& field, const TimingPlan& plan);
+  void model(std::vector<Entrant>& field, const TimingPlan& plan);
+  std::vector<TimeResult> results_of(const std::vector<Entrant>& field) const;
   bool is_possible(double time_us) const;
 
   Device& device_;

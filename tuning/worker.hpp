@@ -31,9 +31,10 @@ struct WorkerCommand {
 /// What a worker needs to know beyond the registry it was built with.
 struct WorkerSettings {
   std::string arch;             ///< "sm_90"
-  int device = -1;              ///< Ordinal; -1: none, compile only.
+  int device = -1;              ///< Ordinal, 0 where it is simulated; -1: none, compile only.
   std::filesystem::path cache;  ///< Folder of the cubin cache shared by all workers.
   std::string nvrtc;            ///< Path of the NVRTC to use; empty: as Nvrtc::open() finds it.
+  bool simulated = false;       ///< The simulated GPU of the architecture, and kernels compiled for it.
 };
 
 /// The worker's main loop: JSON lines on stdin and stdout, until stdin ends. Returns the exit code. `argv` holds

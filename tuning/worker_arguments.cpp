@@ -20,8 +20,12 @@ int to_int(const std::string& name, const std::string& text) {
 }  // namespace
 
 std::vector<std::string> to_arguments(const WorkerSettings& settings, pid_t owner) {
-  return {"arch=" + settings.arch, fmt::format("device={}", settings.device), "cache=" + settings.cache.string(),
-          "nvrtc=" + settings.nvrtc, fmt::format("owner={}", owner)};
+  return {"arch=" + settings.arch,
+          fmt::format("device={}", settings.device),
+          fmt::format("simulated={}", settings.simulated ? 1 : 0),
+          "cache=" + settings.cache.string(),
+          "nvrtc=" + settings.nvrtc,
+          fmt::format("owner={}", owner)};
 }
 
 WorkerArguments parse_worker_arguments(const std::vector<std::string>& arguments) {
@@ -41,6 +45,7 @@ WorkerArguments parse_worker_arguments(const std::vector<std::string>& arguments
   WorkerArguments result;
   result.settings.arch = get("arch");
   result.settings.device = to_int("device", get("device"));
+  result.settings.simulated = to_int("simulated", get("simulated")) == 1;
   result.settings.cache = get("cache");
   result.settings.nvrtc = get("nvrtc");
   result.owner = to_int("owner", get("owner"));

@@ -9,8 +9,8 @@
 
 namespace softmax_dispatch::tuning {
 
-/// The settings as words of a command line, "arch=sm_90 device=0 cache=/path nvrtc= owner=1234": no dashes, so that a
-/// program with options of its own hands them on untouched.
+/// The settings as words of a command line, "arch=sm_90 device=0 simulated=0 cache=/path nvrtc= owner=1234": no dashes,
+/// so that a program with options of its own hands them on untouched.
 std::vector<std::string> to_arguments(const WorkerSettings& settings, pid_t owner);
 
 struct WorkerArguments {

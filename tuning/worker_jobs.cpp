@@ -2,8 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "device/cuda/cuda.hpp"
 #include "support/error.hpp"
+#include "tuning/simulation.hpp"
 
 namespace softmax_dispatch::tuning {
 namespace {
@@ -32,10 +35,13 @@ WorkerJobs::WorkerJobs(const Registry& registry, const jit::Sources& sources, co
                        const OpenDevice& open_device, std::function<void(const std::string&)> announce)
     : registry_(registry),
       settings_(settings),
-      announce_(std::move(announce)),
-      device_(settings.device < 0 ? nullptr : open_device(settings.device)),
-      compiler_(jit::Nvrtc::open(settings.nvrtc, driver_major()), sources,
-                std::make_shared<jit::Cache>(settings.cache)) {}
+      announce_([this, tell = std::move(announce)](const std::string& text) {
+        announced_ = text;
+        tell(text);
+      }),
+      device_(settings.device < 0 ? nullptr : open_device(settings)),
+      compiler_(jit::Nvrtc::open(settings.nvrtc, driver_major()), sources, std::make_shared<jit::Cache>(settings.cache),
+                settings.simulated ? jit::Output::ptx : jit::Output::cubin) {}
 
 Device& WorkerJobs::device() {
   if (!device_) throw_error(StatusCode::internal, "this worker was started without a device");
@@ -69,7 +75,7 @@ const LoadedKernel& WorkerJobs::loaded(const std::string& id, const Constants& c
   auto& kernel = loaded_[{id, constants}];
   if (!kernel) {
     const jit::CompiledKernel compiled = compiler_.compile(id, constants, settings_.arch);
-    kernel = device().load(compiled.image, compiled.entry);
+    kernel = device().load(compiled.image, compiled.entry, compiled.resources);
   }
   return *kernel;
 }
@@ -79,8 +85,23 @@ verify::Outcome WorkerJobs::verify(const Config& config, verify::Depth depth) {
   announce_(name);
   const Variant& variant = registry_.at(config.variant);
   const LoadedKernel& kernel = loaded(config.variant, variant.compile_time(config.constants));
-  return verify::run(device(), variant, config.constants, kernel, depth,
-                     [&](const std::string& what) { announce_(fmt::format("{}: {}", name, what)); });
+  const auto run = [&](Device& on, const LoadedKernel& of) {
+    return verify::run(on, variant, config.constants, of, depth,
+                       [&](const std::string& what) { announce_(fmt::format("{}: {}", name, what)); });
+  };
+  try {
+    return run(device(), kernel);
+  } catch (const sim::Fault&) {
+    throw_with_line(config, run);
+    throw;
+  }
+}
+
+/// Throws what `again` meets with a kernel that knows its source's lines.
+void WorkerJobs::throw_with_line(const Config& config, const Use& again) const {
+  const Constants constants = registry_.at(config.variant).compile_time(config.constants);
+  const Resources resources = compiler_.compile(config.variant, constants, settings_.arch).resources;
+  tuning::throw_with_line(compiler_, config.variant, constants, settings_.arch, resources, again);
 }
 
 std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vector<Config>& configs,
@@ -102,9 +123,25 @@ std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vect
     positions.push_back(i);
   }
   if (!measurer_) measurer_.emplace(device(), announce_);
-  std::vector<TimeResult> timed = measurer_->time(problem, candidates, plan);
+  std::vector<TimeResult> timed = time(*measurer_, problem, candidates, plan);
   for (std::size_t i = 0; i < timed.size(); ++i) results[positions[i]] = std::move(timed[i]);
   return results;
+}
+
+std::vector<TimeResult> WorkerJobs::time(Measurer& measurer, const Problem& problem,
+                                         std::span<const MeasureCandidate> candidates, const TimingPlan& plan) {
+  try {
+    return measurer.time(problem, candidates, plan);
+  } catch (const sim::Fault&) {
+    const auto guilty = std::find_if(candidates.begin(), candidates.end(),
+                                     [&](const auto& one) { return to_string(one.config) == announced_; });
+    if (guilty == candidates.end() || !registry_.find(guilty->config.variant)) throw;
+    throw_with_line(guilty->config, [&](Device& on, const LoadedKernel& of) {
+      const MeasureCandidate alone{guilty->config, &of, guilty->geometry};
+      Measurer(on, announce_).time(problem, {&alone, 1}, plan);
+    });
+    throw;
+  }
 }
 
 double WorkerJobs::copy_limit_us(const Problem& problem, const TimingPlan& plan) {

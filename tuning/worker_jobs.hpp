@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,11 +30,18 @@ class WorkerJobs {
   double copy_limit_us(const Problem& problem, const TimingPlan& plan);
 
  private:
+  /// Runs a configuration's kernel on a device.
+  using Use = std::function<void(Device& device, const LoadedKernel& kernel)>;
+
   Device& device();
   const LoadedKernel& loaded(const std::string& id, const Constants& constants);
+  void throw_with_line(const Config& config, const Use& again) const;
+  std::vector<TimeResult> time(Measurer& measurer, const Problem& problem,
+                               std::span<const MeasureCandidate> candidates, const TimingPlan& plan);
 
   const Registry& registry_;
   WorkerSettings settings_;
+  std::string announced_;  ///< Last.
   std::function<void(const std::string&)> announce_;
   std::unique_ptr<Device> device_;
   jit::Compiler compiler_;

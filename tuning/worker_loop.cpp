@@ -11,8 +11,10 @@
 #include <optional>
 
 #include "device/cuda/cuda.hpp"
+#include "device/sim/open.hpp"
 #include "support/error.hpp"
 #include "tuning/json.hpp"
+#include "tuning/simulation.hpp"
 #include "tuning/worker_arguments.hpp"
 #include "tuning/worker_jobs.hpp"
 
@@ -107,7 +109,10 @@ int run_worker(const Registry& registry, const jit::Sources& sources, const std:
 }
 
 int worker_main(const Registry& registry, const jit::Sources& sources, const std::vector<std::string>& arguments) {
-  return run_worker(registry, sources, arguments, [](int ordinal) { return cuda::open(ordinal); });
+  return run_worker(registry, sources, arguments, [](const WorkerSettings& settings) -> std::unique_ptr<Device> {
+    if (settings.simulated) return sim::open(settings.arch, simulation_options());
+    return cuda::open(settings.device);
+  });
 }
 
 }  // namespace softmax_dispatch::tuning

@@ -10,8 +10,9 @@
 
 namespace softmax_dispatch::tuning {
 
-/// Opens the device of an ordinal. The product's opens a GPU; tests have a device of their own.
-using OpenDevice = std::function<std::unique_ptr<Device>(int ordinal)>;
+/// Opens the device that the settings name. The product's opens a GPU or simulates one; tests have a device of their
+/// own.
+using OpenDevice = std::function<std::unique_ptr<Device>(const WorkerSettings& settings)>;
 
 /// worker_main() on any device. Messages, one JSON object a line. From the owner: {"op": ..., parameters}. From the
 /// worker: first {"result": "ready"}; then for each request any number of {"at": what is about to run}, and {"result":

@@ -10,6 +10,7 @@
 
 #include "support/arch.hpp"
 #include "support/geometry.hpp"
+#include "support/resources.hpp"
 
 namespace softmax_dispatch {
 
@@ -83,8 +84,10 @@ class Device {
   /// with them and, on CUDA, stays clear of the legacy default stream, whose use breaks captures of other threads.
   virtual Stream stream() { return {}; }
 
-  /// Loads a cubin and finds its one entry. Independent of contexts; keeps no reference to `image`.
-  virtual std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) = 0;
+  /// Loads a cubin (simulated: PTX) and finds its one entry. Independent of contexts; keeps no reference to `image`. The
+  /// resources are those of the compilation, which PTX does not tell; CUDA reads its own from the cubin.
+  virtual std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
+                                                   const Resources& resources) = 0;
 
   /// Asynchronous in `stream`. Thread-safe, takes no lock and allocates nothing.
   virtual void launch(const Launch& launch, Stream stream) = 0;

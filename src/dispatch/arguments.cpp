@@ -26,7 +26,8 @@ unsigned implemented_types() {
 [[noreturn]] void fail_pointer(const char* name, const void* pointer, const Problem& problem) {
   if (!pointer) {
     throw_error(StatusCode::invalid_argument,
-                "{} is null, but {} has elements: pass a device pointer to M * N elements", name, to_string(problem));
+                "{} is null, but {} has elements: pass a pointer to M * N elements on the device", name,
+                to_string(problem));
   }
   throw_error(StatusCode::invalid_argument, "{} is {}, but must be aligned to {} bytes, the size of an {} element",
               name, pointer, size_of(problem.dtype), to_string(problem.dtype));

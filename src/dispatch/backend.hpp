@@ -12,8 +12,8 @@
 
 namespace softmax_dispatch::runtime {
 
-/// What a dispatcher takes from outside. The product has one implementation (cuda_backend()); unit tests put counters
-/// and C++ functions in its place. Everything may be called from any thread.
+/// What a dispatcher takes from outside. The product has two implementations; unit tests put counters and C++ functions
+/// in their place. Everything may be called from any thread.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -37,5 +37,11 @@ class Backend {
 
 /// The driver, NVRTC and the user's cache. NVRTC is opened at the first compile() and once per process.
 Backend& cuda_backend();
+
+/// The simulated GPU of the architecture in place of the driver, as device 0: launches take matrices in the program's
+/// own memory, are complete when they return and ignore their stream. A kernel in which the simulator finds a fault
+/// while it is verified has failed; in a launch of a dispatcher the fault is thrown and no later call concerned. Throws
+/// Error(no_device) where no GPU of the architecture is simulated.
+Backend& sim_backend(const std::string& arch);
 
 }  // namespace softmax_dispatch::runtime

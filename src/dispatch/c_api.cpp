@@ -21,6 +21,10 @@ smd_status report(Status status) noexcept {
 
 }  // namespace
 
+smd_status smd_select_device(const char* device) {
+  return report(softmax_dispatch::runtime::select_device(device));
+}
+
 smd_status smd_dispatch(const void* x, void* y, int64_t M, int64_t N, smd_dtype dtype, void* stream) {
   auto& process = softmax_dispatch::runtime::process_wide();
   if (!process.status.ok()) return report(process.status);

@@ -1,10 +1,8 @@
 #include <mutex>
-#include <optional>
 
 #include "device/cuda/cuda.hpp"
 #include "dispatch/backend.hpp"
-#include "jit/nvrtc.hpp"
-#include "jit/sources.hpp"
+#include "dispatch/toolchain.hpp"
 
 namespace softmax_dispatch::runtime {
 namespace {
@@ -21,12 +19,12 @@ class CudaBackend final : public Backend {
   }
 
   jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) override {
-    return compiler().compile(id, constants, arch);
+    return toolchain_.compile(id, constants, arch);
   }
 
   std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
     const std::lock_guard lock(device_mutex_);
-    return device.load(compiled.image, compiled.entry);
+    return device.load(compiled.image, compiled.entry, compiled.resources);
   }
 
   verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
@@ -35,29 +33,13 @@ class CudaBackend final : public Backend {
     return verify::run(device, variant, constants, kernel, verify::Depth::brief);
   }
 
-  std::shared_ptr<jit::Cache> cache() override {
-    const std::lock_guard lock(mutex_);
-    if (!cache_) cache_ = jit::Cache::user_default();
-    return *cache_;
-  }
+  std::shared_ptr<jit::Cache> cache() override { return toolchain_.cache(); }
 
  private:
-  const jit::Compiler& compiler() {
-    const std::shared_ptr<jit::Cache> disk = cache();
-    const std::lock_guard lock(mutex_);
-    if (!compiler_) {
-      // A cubin of a newer toolkit than the driver's does not load.
-      const int driver_major = cuda::driver_version() / 1000;
-      compiler_.emplace(jit::Nvrtc::open({}, driver_major), jit::Sources::product(), disk);
-    }
-    return *compiler_;
-  }
-
   /// Every dispatcher of the process shares the Device objects, which are not thread-safe but for launches.
   std::mutex device_mutex_;
-  std::mutex mutex_;  ///< Guards what follows.
-  std::optional<std::shared_ptr<jit::Cache>> cache_;
-  std::optional<jit::Compiler> compiler_;
+  // A cubin of a newer toolkit than the driver's does not load.
+  Toolchain toolchain_{jit::Output::cubin, [] { return cuda::driver_version() / 1000; }};
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "dispatch/describe.hpp"
 #include "dispatch/rule.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
@@ -45,29 +46,32 @@ Config parse_forced(const std::string& text) {
 /// Says what a table that was not made on this very device may lack. Its kernels are right all the same: each is
 /// verified on the device unless its record covers it.
 void log_staleness(const table::Table& table, const DeviceInfo& device) {
+  const std::string here = describe(device);
   if (table.device.name.empty()) {
-    log(LogLevel::info, "no table for device {} ({}): choosing by rule; softmax-tune --arch {} makes one",
-        device.ordinal, device.name, device.arch);
+    log(LogLevel::info, "no table for {}: choosing by rule; softmax-tune --arch {} makes one", here, device.arch);
     return;
   }
   if (table.device.simulated && !device.simulated) {
-    log(LogLevel::warn,
-        "the thresholds in use on device {} ({}) are simulated, not measured: run softmax-tune --arch {} on it",
-        device.ordinal, device.name, device.arch);
+    log(LogLevel::warn, "the thresholds in use on {} are simulated, not measured: run softmax-tune --arch {} on it",
+        here, device.arch);
+    return;
+  }
+  if (!table.device.simulated && device.simulated) {
+    log(LogLevel::info, "the table in use on {} was measured on hardware ({}): each kernel is verified here first",
+        here, table.device.name);
     return;
   }
   if (table.device.name != device.name) {
-    log(LogLevel::warn, "the table in use on device {} ({}) was measured on {}: a retune with softmax-tune may help",
-        device.ordinal, device.name, table.device.name);
+    log(LogLevel::warn, "the table in use on {} was {} {}: a retune with softmax-tune may help", here,
+        table.device.simulated ? "made for the simulated" : "measured on", table.device.name);
     return;
   }
+  if (device.simulated) return;  // no driver takes part
   const std::string driver = fmt::format("{}.{}", device.driver_version / 1000, device.driver_version % 1000 / 10);
   if (table.toolchain.driver != driver) {
     log(LogLevel::warn,
-        "the table in use on device {} ({}) was measured with driver {}, this one is {}: a retune with softmax-tune "
-        "may "
-        "help",
-        device.ordinal, device.name, table.toolchain.driver, driver);
+        "the table in use on {} was measured with driver {}, this one is {}: a retune with softmax-tune may help", here,
+        table.toolchain.driver, driver);
   }
 }
 
@@ -92,16 +96,23 @@ Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* devi
   return Decisions::from_table(std::move(table), target);
 }
 
+std::optional<std::string> DecisionSource::table_arch() const {
+  if (!table_) return std::nullopt;
+  return table_->device.arch;
+}
+
+void DecisionSource::check_arch(const std::string& arch) const {
+  if (!table_ || table_->device.arch == arch) return;
+  throw_error(StatusCode::bad_table,
+              "{}: the table is for {}, but the device is {}: make one with softmax-tune --arch {} --out TABLE, or use "
+              "no table for the built-in choice",
+              path_, table_->device.arch, arch, arch);
+}
+
 table::Table DecisionSource::table_for(const Target& target) const {
   const std::string& arch = target.limits.arch;
-  if (table_) {
-    if (table_->device.arch == arch) return *table_;
-    throw_error(
-        StatusCode::bad_table,
-        "{}: the table is for {}, but the device is {}: make one with softmax-tune --arch {} --out TABLE, or use "
-        "no table for the built-in choice",
-        path_, table_->device.arch, arch, arch);
-  }
+  check_arch(arch);
+  if (table_) return *table_;
   if (const auto text = table::shipped(arch)) return table::read(*text, "shipped table for " + arch, is_known_variant);
   return rule_based_table(target);
 }

@@ -24,6 +24,11 @@ class DecisionSource {
   /// not exist on the target.
   Decisions decisions(const Target& target, const DeviceInfo* device = nullptr) const;
 
+  /// The architecture of the options' table; none where they name no table.
+  std::optional<std::string> table_arch() const;
+  /// Throws Error(bad_table) where the options' table is for another architecture.
+  void check_arch(const std::string& arch) const;
+
  private:
   table::Table table_for(const Target& target) const;
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dispatch/describe.hpp"
 #include "support/error.hpp"
 #include "support/log.hpp"
 
@@ -54,15 +55,14 @@ const LoadedKernel* DeviceKernels::make_ready(const Candidate& candidate, Slot& 
     kernel = backend_.load(device_, compiled);
     if (!has_record(candidate, compiled.code_hash)) {
       const Outcomes::Verdict verdict = verify(candidate, *kernel, compiled.code_hash);
-      if (!verdict.passed) slot.rejection = "it gave wrong results on this device: " + verdict.reason;
+      if (!verdict.passed) slot.rejection = "it failed its verification: " + verdict.reason;
     }
   }
   if (!slot.rejection.empty()) {
-    log(LogLevel::warn, "{} is not used on device {} ({}): {}", to_string(candidate.config), info.ordinal, info.name,
-        slot.rejection);
+    log(LogLevel::warn, "{} is not used on {}: {}", to_string(candidate.config), describe(info), slot.rejection);
     return nullptr;
   }
-  log(LogLevel::info, "{} is ready on device {} ({})", to_string(candidate.config), info.ordinal, info.name);
+  log(LogLevel::info, "{} is ready on {}", to_string(candidate.config), describe(info));
   slot.kernel = std::move(kernel);
   return slot.kernel.get();
 }
@@ -81,7 +81,7 @@ Outcomes::Verdict DeviceKernels::verify(const Candidate& candidate, const Loaded
   const DeviceInfo& info = device_.info();
   if (auto verdict = outcomes_.find(code_hash, candidate.config, info)) return *std::move(verdict);
   const verify::Outcome outcome = backend_.verify(device_, *candidate.variant, candidate.config.constants, kernel);
-  log(LogLevel::info, "{}: verified on device {} with {} launches: {}", to_string(candidate.config), info.ordinal,
+  log(LogLevel::info, "{}: verified on {} with {} launches: {}", to_string(candidate.config), describe(info),
       outcome.cases, outcome.passed ? "passed" : outcome.reason);
   Outcomes::Verdict verdict{outcome.passed, outcome.reason};
   outcomes_.put(code_hash, candidate.config, info, verdict);

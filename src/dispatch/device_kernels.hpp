@@ -14,8 +14,8 @@
 namespace softmax_dispatch::runtime {
 
 /// The candidates of a Decisions on one device. Each is cold, ready, or rejected for good: because it uses local
-/// memory, or gave wrong results on this device. Reading the state takes no lock; making a candidate ready compiles it
-/// once however many threads ask.
+/// memory, or failed its verification on this device. Reading the state takes no lock; making a candidate ready
+/// compiles it once however many threads ask.
 class DeviceKernels {
  public:
   DeviceKernels(Backend& backend, Device& device, std::shared_ptr<const Decisions> decisions);

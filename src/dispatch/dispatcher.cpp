@@ -2,6 +2,7 @@
 #include <softmax_dispatch/softmax_dispatch.hpp>
 #include <utility>
 
+#include "dispatch/device_choice.hpp"
 #include "dispatch/impl.hpp"
 #include "support/error.hpp"
 
@@ -19,7 +20,11 @@ Dispatcher::Dispatcher(Dispatcher&&) noexcept = default;
 Dispatcher& Dispatcher::operator=(Dispatcher&&) noexcept = default;
 
 Status Dispatcher::create(const DispatcherOptions& options, Dispatcher& out) noexcept {
-  return guarded([&] { out.impl_ = std::make_unique<Impl>(options, runtime::cuda_backend()); });
+  return guarded([&] {
+    runtime::DecisionSource source(options);
+    runtime::Backend& backend = runtime::backend_for(options, source);
+    out.impl_ = std::make_unique<Impl>(std::move(source), backend);
+  });
 }
 
 Status Dispatcher::dispatch(const float* x, float* y, std::int64_t M, std::int64_t N, Stream stream) noexcept {

@@ -4,20 +4,19 @@
 #include <utility>
 
 #include "dispatch/arguments.hpp"
+#include "dispatch/describe.hpp"
 #include "support/error.hpp"
+#include "support/log.hpp"
 
 namespace softmax_dispatch {
 
+using runtime::describe;
 using runtime::DeviceKernels;
 
 namespace {
 
 table::Alignment alignment_of(const void* x, const void* y, const Problem& problem) noexcept {
   return table::alignment_of(x, y, problem.N, size_of(problem.dtype));
-}
-
-std::string describe(const Device& device) {
-  return fmt::format("device {} ({})", device.info().ordinal, device.info().name);
 }
 
 [[noreturn]] void fail_unserved(const DeviceKernels& kernels, const Problem& problem, table::Alignment alignment) {
@@ -30,16 +29,16 @@ std::string describe(const Device& device) {
   });
   if (reasons.empty()) {
     throw_error(StatusCode::unsupported, "{}: no kernel serves this shape on {}", to_string(problem),
-                describe(kernels.device()));
+                describe(kernels.device().info()));
   }
   throw_error(StatusCode::verification_failed, "{}: no kernel that serves this shape may be used on {}: {}",
-              to_string(problem), describe(kernels.device()), reasons);
+              to_string(problem), describe(kernels.device().info()), reasons);
 }
 
 }  // namespace
 
-Dispatcher::Impl::Impl(const DispatcherOptions& options, runtime::Backend& backend)
-    : backend_(backend), source_(options) {}
+Dispatcher::Impl::Impl(runtime::DecisionSource source, runtime::Backend& backend)
+    : backend_(backend), source_(std::move(source)) {}
 
 void Dispatcher::Impl::dispatch(const void* x, void* y, const Problem& problem, Stream stream) {
   if (runtime::check_arguments(x, y, problem) == 0) return;
@@ -148,6 +147,7 @@ DeviceKernels& Dispatcher::Impl::get_device(int ordinal) {
   const DeviceInfo& info = device.info();
   auto decisions =
       std::make_shared<const runtime::Decisions>(source_.decisions(Target{info.limits, info.sm_count}, &info));
+  if (info.simulated) log(LogLevel::warn, "dispatching on {}: right values, no speed", describe(info));
   owned_.push_back(std::make_unique<DeviceKernels>(backend_, device, std::move(decisions)));
   devices_[static_cast<std::size_t>(ordinal)].store(owned_.back().get(), std::memory_order_release);
   return *owned_.back();

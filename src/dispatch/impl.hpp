@@ -19,8 +19,7 @@ namespace softmax_dispatch {
 
 /// The dispatcher itself. Its functions throw Error; Dispatcher's turn that into a Status.
 struct [[gnu::visibility("hidden")]] Dispatcher::Impl {
-  /// Throws Error(io), (bad_table), (invalid_argument) as Dispatcher::create().
-  Impl(const DispatcherOptions& options, runtime::Backend& backend);
+  Impl(runtime::DecisionSource source, runtime::Backend & backend);
 
   void dispatch(const void* x, void* y, const Problem& problem, Stream stream);
   void prewarm(std::span<const Problem> problems);

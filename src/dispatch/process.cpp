@@ -1,15 +1,36 @@
 #include "dispatch/process.hpp"
 
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <softmax_dispatch/softmax_dispatch.hpp>
+#include <string>
 
+#include "dispatch/device_choice.hpp"
 #include "support/env.hpp"
 #include "support/error.hpp"
 
 namespace softmax_dispatch {
 namespace runtime {
 namespace {
+
+/// The device that the dispatcher is made for. Never destroyed, like the dispatcher.
+struct Selection {
+  std::mutex mutex;
+  std::string device;
+  bool used = false;
+};
+Selection& selection() {
+  static Selection& instance = *new Selection;
+  return instance;
+}
+
+std::string use_selection() {
+  Selection& selected = selection();
+  const std::lock_guard lock(selected.mutex);
+  selected.used = true;
+  return selected.device;
+}
 
 ProcessWide& make() noexcept {
   // Never destroyed: other threads and destructors of static objects may call while the process ends.
@@ -18,6 +39,7 @@ ProcessWide& make() noexcept {
   made.status = guarded([&] {
     DispatcherOptions options;
     options.table = env::table().value_or("");
+    options.device = use_selection();
     check(Dispatcher::create(options, made.dispatcher));
   });
   return made;
@@ -28,6 +50,22 @@ ProcessWide& make() noexcept {
 ProcessWide& process_wide() noexcept {
   static ProcessWide& instance = make();
   return instance;
+}
+
+Status select_device(const char* device) noexcept {
+  return guarded([&] {
+    if (!device) throw_error(StatusCode::invalid_argument, "device is null: name one, e.g. \"sim\"");
+    if (*device) parse_device(device, "device");
+    Selection& selected = selection();
+    const std::lock_guard lock(selected.mutex);
+    if (selected.used) {
+      throw_error(
+          StatusCode::invalid_argument,
+          "device is '{}', but this process dispatches already: select one before the first dispatch or prewarm",
+          device);
+    }
+    selected.device = device;
+  });
 }
 
 }  // namespace runtime

@@ -11,4 +11,8 @@ struct ProcessWide {
 };
 ProcessWide& process_wide() noexcept;
 
+/// The device of the process-wide dispatcher that is yet to be made, as DispatcherOptions::device. Error:
+/// invalid_argument for null, a text that does not parse, and where the dispatcher is made already; no_device.
+Status select_device(const char* device) noexcept;
+
 }  // namespace softmax_dispatch::runtime

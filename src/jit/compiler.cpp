@@ -28,8 +28,9 @@ void check_entry(const std::string& id, const std::string& log) {
 
 }  // namespace
 
-Compiler::Compiler(std::shared_ptr<const Nvrtc> nvrtc, const Sources& sources, std::shared_ptr<Cache> cache)
-    : nvrtc_(std::move(nvrtc)), sources_(sources), cache_(std::move(cache)) {}
+Compiler::Compiler(std::shared_ptr<const Nvrtc> nvrtc, const Sources& sources, std::shared_ptr<Cache> cache,
+                   Output output)
+    : nvrtc_(std::move(nvrtc)), sources_(sources), cache_(std::move(cache)), output_(output) {}
 
 const std::vector<std::string>& Compiler::flags() {
   // -v makes ptxas report the resources. The working directory, which NVRTC would search for headers, stays out of it.
@@ -42,8 +43,10 @@ CompiledKernel Compiler::compile(const std::string& id, const Constants& constan
   kernel.entry = id;
   kernel.source_hash = sources_.hash(id);
   const std::vector<std::string> options = options_of(constants);
-  const std::string key =
-      Hasher().add(id).add(kernel.source_hash).add(join(options, " ")).add(arch).add(nvrtc_->build()).hex();
+  Hasher key_of;
+  key_of.add(id).add(kernel.source_hash).add(join(options, " ")).add(arch).add(nvrtc_->build());
+  if (output_ == Output::ptx) key_of.add("ptx");
+  const std::string key = key_of.hex();
 
   std::optional<Entry> entry;
   if (cache_) {
@@ -53,19 +56,23 @@ CompiledKernel Compiler::compile(const std::string& id, const Constants& constan
     NvrtcOutput output = nvrtc_->compile(id, sources_.text(id), sources_.headers(), arch, options);
     log(LogLevel::debug, "compiled {} {} for {}: {}", id, to_string(constants), arch, output.log);
     check_entry(id, output.log);
-    entry = Entry{parse_resources(output.log), std::move(output.image)};
+    entry = Entry{parse_resources(output.log), hash_hex(output.image),
+                  std::move(output_ == Output::ptx ? output.ptx : output.image)};
     if (cache_) cache_->put(key, to_text(*entry));
   }
   kernel.resources = entry->resources;
   kernel.image = std::move(entry->image);
-  kernel.code_hash = hash_hex(kernel.image);
+  kernel.code_hash = std::move(entry->code_hash);
   return kernel;
 }
 
-std::string Compiler::compile_ptx(const std::string& id, const Constants& constants, const std::string& arch) const {
+std::string Compiler::compile_ptx(const std::string& id, const Constants& constants, const std::string& arch,
+                                  bool line_information) const {
   constexpr std::string_view kReal = "sm_";
   const std::string target = arch.starts_with(kReal) ? "compute_" + arch.substr(kReal.size()) : arch;
-  return nvrtc_->compile(id, sources_.text(id), sources_.headers(), target, options_of(constants)).image;
+  std::vector<std::string> options = options_of(constants);
+  if (line_information) options.emplace_back("-lineinfo");
+  return nvrtc_->compile(id, sources_.text(id), sources_.headers(), target, options).image;
 }
 
 }  // namespace softmax_dispatch::jit

@@ -12,11 +12,14 @@
 
 namespace softmax_dispatch::jit {
 
+/// What a device takes: hardware a cubin, the simulated device the PTX of the same compilation.
+enum class Output { cubin, ptx };
+
 /// A kernel compiled for one architecture with all its constants.
 struct CompiledKernel {
   std::string entry;        ///< The extern "C" name: the variant's id.
-  std::string image;        ///< Cubin.
-  std::string code_hash;    ///< Of the image. A verification record belongs to this hash.
+  std::string image;        ///< Cubin or PTX.
+  std::string code_hash;    ///< Of the cubin, also where the image is PTX. A verification record belongs to this hash.
   std::string source_hash;  ///< Of source and headers.
   Resources resources;
 };
@@ -26,13 +29,16 @@ struct CompiledKernel {
 class Compiler {
  public:
   /// `cache` may be null. `sources` must outlive the compiler.
-  Compiler(std::shared_ptr<const Nvrtc> nvrtc, const Sources& sources, std::shared_ptr<Cache> cache);
+  Compiler(std::shared_ptr<const Nvrtc> nvrtc, const Sources& sources, std::shared_ptr<Cache> cache,
+           Output output = Output::cubin);
 
   /// `constants` are the compile-time constants alone: each becomes a macro. Throws Error(toolchain).
   CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) const;
 
-  /// PTX for the same kernel, never cached ("sm_75" is taken as compute_75).
-  std::string compile_ptx(const std::string& id, const Constants& constants, const std::string& arch) const;
+  /// PTX for the same kernel, never cached ("sm_75" is taken as compute_75). Line information lets a simulated device name
+  /// the line of a fault; it puts the working directory into the output.
+  std::string compile_ptx(const std::string& id, const Constants& constants, const std::string& arch,
+                          bool line_information = false) const;
 
   const Nvrtc& nvrtc() const noexcept { return *nvrtc_; }
   const Sources& sources() const noexcept { return sources_; }
@@ -43,6 +49,7 @@ class Compiler {
   std::shared_ptr<const Nvrtc> nvrtc_;
   const Sources& sources_;
   std::shared_ptr<Cache> cache_;
+  Output output_;
 };
 
 }  // namespace softmax_dispatch::jit

@@ -10,7 +10,9 @@
 namespace softmax_dispatch::jit {
 namespace {
 
-constexpr std::string_view kFirstLine = "softmax_dispatch kernel 1\n";
+constexpr std::string_view kFirstLine = "softmax_dispatch kernel 2\n";
+
+constexpr std::string_view kCodeHash = "code_hash";
 
 constexpr std::array<std::pair<std::string_view, int Resources::*>, 5> kFields{{
     {"registers", &Resources::registers},
@@ -21,14 +23,14 @@ constexpr std::array<std::pair<std::string_view, int Resources::*>, 5> kFields{{
 }};
 
 /// Takes "name value\n" off the front of the text.
-std::optional<int> take_field(std::string_view& text, std::string_view name) {
+std::optional<std::string_view> take_field(std::string_view& text, std::string_view name) {
   if (!text.starts_with(name)) return std::nullopt;
   text.remove_prefix(name.size());
   const auto end = text.find('\n');
   if (end == std::string_view::npos) return std::nullopt;
-  const auto value = parse_int(trim(text.substr(0, end)));
+  const std::string_view value = trim(text.substr(0, end));
   text.remove_prefix(end + 1);
-  return value ? std::optional(static_cast<int>(*value)) : std::nullopt;
+  return value;
 }
 
 }  // namespace
@@ -36,7 +38,7 @@ std::optional<int> take_field(std::string_view& text, std::string_view name) {
 std::string to_text(const Entry& entry) {
   std::string text(kFirstLine);
   for (const auto& [name, field] : kFields) text += fmt::format("{} {}\n", name, entry.resources.*field);
-  return text + entry.image;
+  return text + fmt::format("{} {}\n", kCodeHash, entry.code_hash) + entry.image;
 }
 
 std::optional<Entry> parse_entry(std::string_view text) {
@@ -45,9 +47,13 @@ std::optional<Entry> parse_entry(std::string_view text) {
   Entry entry;
   for (const auto& [name, field] : kFields) {
     const auto value = take_field(text, name);
-    if (!value) return std::nullopt;
-    entry.resources.*field = *value;
+    const auto number = value ? parse_int(*value) : std::nullopt;
+    if (!number) return std::nullopt;
+    entry.resources.*field = static_cast<int>(*number);
   }
+  const auto code_hash = take_field(text, kCodeHash);
+  if (!code_hash || code_hash->empty()) return std::nullopt;
+  entry.code_hash = *code_hash;
   entry.image = text;
   return entry;
 }

@@ -8,9 +8,10 @@
 
 namespace softmax_dispatch::jit {
 
-/// What the cache keeps of a compilation: a few lines of text with the resources, then the image.
+/// What the cache keeps of a compilation: a few lines of text with the resources and the hash, then the image.
 struct Entry {
   Resources resources;
+  std::string code_hash;  ///< Of the cubin, which need not be the image.
   std::string image;
 };
 

@@ -12,6 +12,7 @@ namespace softmax_dispatch::jit {
 /// What came out of NVRTC.
 struct NvrtcOutput {
   std::string image;  ///< Cubin for "sm_NN", PTX for "compute_NN".
+  std::string ptx;    ///< What the cubin was made of; for "compute_NN" empty, since it is the image.
   std::string log;    ///< Compiler and ptxas messages.
 };
 

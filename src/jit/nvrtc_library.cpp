@@ -161,7 +161,12 @@ NvrtcOutput NvrtcLibrary::compile(const std::string& name, std::string_view sour
     throw_error(StatusCode::toolchain, "NVRTC {} refused kernel {} with {}: {} ({})\n{}", build_, name, join(all, " "),
                 GetErrorString_(result), static_cast<int>(result), output.log);
   }
-  output.image = arch.starts_with(kVirtual) ? program.ptx() : program.cubin();
+  if (arch.starts_with(kVirtual)) {
+    output.image = program.ptx();
+  } else {
+    output.image = program.cubin();
+    output.ptx = program.ptx();
+  }
   return output;
 }
 

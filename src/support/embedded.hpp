@@ -12,6 +12,7 @@ struct EmbeddedFile {
 };
 
 std::span<const EmbeddedFile> embedded_kernels();  ///< kernels_src/
+std::span<const EmbeddedFile> embedded_devices();  ///< configs/devices/
 std::span<const EmbeddedFile> embedded_tables();   ///< configs/tables/
 std::span<const EmbeddedFile> embedded_sweeps();   ///< configs/sweeps/ (in the tuner only)
 

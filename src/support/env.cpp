@@ -16,6 +16,9 @@ std::optional<std::string> get(const char* name) {
 std::optional<std::string> table() {
   return get("SOFTMAX_DISPATCH_TABLE");
 }
+std::optional<std::string> device() {
+  return get("SOFTMAX_DISPATCH_DEVICE");
+}
 std::optional<std::string> nvrtc() {
   return get("SOFTMAX_DISPATCH_NVRTC");
 }

@@ -9,6 +9,7 @@ namespace softmax_dispatch {
 namespace env {
 
 std::optional<std::string> table();      ///< SOFTMAX_DISPATCH_TABLE: decision table of the process-wide dispatcher.
+std::optional<std::string> device();     ///< SOFTMAX_DISPATCH_DEVICE: what dispatchers compute on: cuda, sim, sim:ARCH.
 std::optional<std::string> nvrtc();      ///< SOFTMAX_DISPATCH_NVRTC: path of the libnvrtc to use.
 std::optional<std::string> log_level();  ///< SOFTMAX_DISPATCH_LOG: off, error, warn, info, debug.
 

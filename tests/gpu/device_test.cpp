@@ -48,7 +48,7 @@ class GpuDevice : public ::testing::Test {
     jit::Sources sources;
     sources.add(id, text);
     const jit::Compiler compiler(jit::Nvrtc::open({}, driver_version() / 1000), sources, nullptr);
-    return device.load(compiler.compile(id, constants, device.info().arch).image, id);
+    return device.load(compiler.compile(id, constants, device.info().arch).image, id, {});
   }
   std::shared_ptr<const LoadedKernel> twice(Device& device, int work = 1) {
     return compile(device, "twice", kTwice, {{"WORK", work}});
@@ -292,7 +292,7 @@ TEST(GpuDeviceDeathTest, AnIllegalAccessIsStickyAndSaysSo) {
     jit::Sources sources;
     sources.add("wild", kWild);
     const jit::Compiler compiler(jit::Nvrtc::open({}, driver_version() / 1000), sources, nullptr);
-    const auto kernel = device->load(compiler.compile("wild", {}, device->info().arch).image, "wild");
+    const auto kernel = device->load(compiler.compile("wild", {}, device->info().arch).image, "wild", {});
     const Buffer y(*device, 4);
     device->launch({kernel.get(), {1, 32, 0}, y.get(), y.get(), 1, 1}, {});
     int failures = 0;

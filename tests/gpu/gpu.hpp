@@ -22,7 +22,7 @@ class Gpu {
 
   std::shared_ptr<const LoadedKernel> load(const Variant& variant, const Constants& constants) {
     const std::string id(variant.id());
-    return device_->load(compiler_.compile(id, variant.compile_time(constants), device_->info().arch).image, id);
+    return device_->load(compiler_.compile(id, variant.compile_time(constants), device_->info().arch).image, id, {});
   }
 
  private:

@@ -172,19 +172,22 @@ TEST_F(CacheTest, ServesSeveralProcesses) {
 }
 
 TEST(CacheEntry, ReadsBack) {
-  const Entry entry{{64, 480, 12, 8, 400}, binary(1000, 3)};
+  const Entry entry{{64, 480, 12, 8, 400}, "00ff", binary(1000, 3)};
   const auto read = parse_entry(to_text(entry));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->resources, entry.resources);
+  EXPECT_EQ(read->code_hash, entry.code_hash);
   EXPECT_EQ(read->image, entry.image);
 }
 
 TEST(CacheEntry, RefusesOtherText) {
-  const std::string text = to_text({{64, 480, 12, 8, 400}, "image"});
+  const std::string text = to_text({{64, 480, 12, 8, 400}, "00ff", "image"});
   EXPECT_FALSE(parse_entry(""));
   EXPECT_FALSE(parse_entry("image"));
   EXPECT_FALSE(parse_entry(text.substr(1)));
   EXPECT_FALSE(parse_entry(text.substr(0, text.find("stack_bytes"))));
+  EXPECT_FALSE(parse_entry(text.substr(0, text.find("code_hash"))));
+  EXPECT_FALSE(parse_entry(to_text({{64, 480, 12, 8, 400}, "", "image"})));
   std::string worded = text;
   worded.replace(worded.find("480"), 3, "4x0");
   EXPECT_FALSE(parse_entry(worded));

@@ -72,6 +72,30 @@ TEST_F(CompilerTest, FindsACompiledKernelInTheCache) {
   EXPECT_GT(first.resources.registers, 0);
 }
 
+// What a simulated device runs belongs to the same code: the same hash and resources, from one compilation.
+TEST_F(CompilerTest, GivesThePtxOfTheSameCompilation) {
+  const CompiledKernel cubin = compiler(sources_).compile("add", constants_, "sm_75");
+  const Compiler simulated(nvrtc_, sources_, cache_, Output::ptx);
+  const CompiledKernel first = simulated.compile("add", constants_, "sm_75");
+  EXPECT_EQ(nvrtc_->compiled, 2) << "the cubin in the cache is not PTX";
+  EXPECT_THAT(first.image, HasSubstr(".visible .entry add("));
+  EXPECT_EQ(first.image, simulated.compile_ptx("add", constants_, "sm_75"));
+  EXPECT_EQ(nvrtc_->compiled, 3);
+  const CompiledKernel second = simulated.compile("add", constants_, "sm_75");
+  EXPECT_EQ(nvrtc_->compiled, 3);
+  for (const CompiledKernel* one : {&first, &second}) {
+    EXPECT_EQ(one->code_hash, cubin.code_hash);
+    EXPECT_EQ(one->resources, cubin.resources);
+    EXPECT_EQ(one->image, first.image);
+  }
+}
+
+TEST_F(CompilerTest, LineInformationIsInPtxOnRequestOnly) {
+  const Compiler plain = compiler(sources_);
+  EXPECT_THAT(plain.compile_ptx("add", constants_, "sm_75", true), HasSubstr(".loc"));
+  EXPECT_THAT(plain.compile_ptx("add", constants_, "sm_75"), ::testing::Not(HasSubstr(".loc")));
+}
+
 TEST_F(CompilerTest, CompilesWithoutACache) {
   const Compiler uncached(nvrtc_, sources_, nullptr);
   EXPECT_EQ(uncached.compile("add", constants_, "sm_75").code_hash,

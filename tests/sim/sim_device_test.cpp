@@ -24,17 +24,18 @@ extern "C" __global__ void k(const float* x, float* y, long long M, long long N)
 /// Notes what it is asked, and takes a nanosecond for each warp instruction.
 class Recording : public TimingModel {
  public:
-  double launch_us(const TimedLaunch& launch) const override {
+  ModelledTime launch(const TimedLaunch& launch) const override {
     ++launches;
     last_registers = launch.resources.registers;
     last_shared_bytes = launch.shared_bytes;
-    return 1e-3 * static_cast<double>(launch.counts.warp_instructions);
+    last_bytes_between_uses = launch.bytes_between_uses;
+    return {1e-3 * static_cast<double>(launch.counts.warp_instructions), "issue", {}};
   }
-  double copy_us(const DeviceInfo& /*device*/, std::size_t bytes) const override {
+  double copy_us(const DeviceInfo& /*device*/, std::size_t bytes, std::int64_t /*between*/) const override {
     return 1e-3 * static_cast<double>(bytes);
   }
   mutable int launches = 0, last_registers = 0;
-  mutable std::int64_t last_shared_bytes = 0;
+  mutable std::int64_t last_shared_bytes = 0, last_bytes_between_uses = 0;
 };
 
 TEST(SimDevice, IdentityAndLimits) {
@@ -83,26 +84,64 @@ TEST(SimDevice, LaunchesAreCompleteAtOnce) {
   EXPECT_EQ(got, values);
 }
 
-TEST(SimDevice, MemoryOfTheHost) {
-  const auto device = simulated_t4();
+DevicePtr address(const std::vector<float>& values) {
+  return reinterpret_cast<std::uintptr_t>(values.data());
+}
+
+TEST(SimDevice, MatricesInTheMemoryOfTheProgram) {
+  const auto device = simulated_t4({.host_memory = true});
   const auto kernel = device->load(line_info_ptx(kDouble), "k");
   std::vector<float> x(100, 4), y(100);
-  const DevicePtr px = device->adopt(x.data(), 400), py = device->adopt(y.data(), 400);
-  EXPECT_EQ(px, reinterpret_cast<std::uintptr_t>(x.data()));
-  device->launch({kernel.get(), {1, 128, 0}, px, py, 1, 100}, {});
+  device->launch({kernel.get(), {1, 128, 0}, address(x), address(y), 1, 100}, {});
   EXPECT_EQ(y, std::vector<float>(100, 8));
-  device->release(px);
-  EXPECT_THAT(error_of(StatusCode::device,
-                       [&] {
-                         device->launch({kernel.get(), {1, 128, 0}, px, py, 1, 100}, {});
-                       }),
-              HasSubstr("out of bounds"));
+  device->launch({kernel.get(), {1, 128, 0}, address(x), address(x), 1, 100}, {});
+  EXPECT_EQ(x, std::vector<float>(100, 8)) << "in place";
+  Buffer of_device(*device, 400);
+  device->launch({kernel.get(), {1, 128, 0}, address(x), of_device.get(), 1, 100}, {});
+  device->download(y.data(), of_device.get(), 400);
+  EXPECT_EQ(y, std::vector<float>(100, 16));
+}
+
+TEST(SimDevice, MatricesOfTheProgramEndWithTheirLastElementAndTheDeviceGoesOn) {
+  const auto device = simulated_t4({.host_memory = true, .sticky_faults = false});
+  const auto kernel = device->load(line_info_ptx(kDouble), "k");
+  const auto beyond = device->load(
+      line_info_ptx("extern \"C\" __global__ void k(const float* x, float* y, long long M, long long N) {\n"
+                    "  if (threadIdx.x == 0) y[M * N] = x[0];\n"
+                    "  if (threadIdx.x == 1) y[0] = x[-1];\n"
+                    "}"),
+      "k");
+  // In the middle of more memory, all of which the program may access.
+  std::vector<float> x(300, 4), y(300);
+  const auto launch = [&](const LoadedKernel& one, int threads) {
+    device->launch({&one, {1, threads, 0}, address(x) + 400, address(y) + 400, 1, 100}, {});
+  };
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(error_of(StatusCode::device, [&] { launch(*beyond, 1); }),
+                AllOf(HasSubstr("test.cu, line 2"), HasSubstr("store"),
+                      HasSubstr("0 bytes past the end of the matrix y of 400 bytes")));
+    EXPECT_EQ(y, std::vector<float>(300));
+  }
+  EXPECT_THROW(launch(*beyond, 2), Fault);
+  launch(*kernel, 128);
+  EXPECT_EQ(std::count(y.begin() + 100, y.begin() + 200, 8.0f), 100);
+  EXPECT_EQ(std::count(y.begin(), y.end(), 0.0f), 200);
+}
+
+TEST(SimDevice, MemoryOfTheProgramIsOutOfBoundsUnlessAskedFor) {
+  const auto device = simulated_t4();
+  const auto kernel = device->load(line_info_ptx(kDouble), "k");
+  std::vector<float> x(100, 4);
+  const Launch launch{kernel.get(), {1, 128, 0}, address(x), address(x), 1, 100};
+  EXPECT_THAT(error_of(StatusCode::device, [&] { device->launch(launch, {}); }), HasSubstr("out of bounds"));
+  EXPECT_THAT(error_of(StatusCode::device, [&] { device->synchronize(); }), HasSubstr("out of bounds"))
+      << "a fault ends the device, unless asked for otherwise";
 }
 
 TEST(SimDevice, LaunchesThatTheTargetCannotMake) {
   const auto device = simulated_t4();
   const std::string ptx = line_info_ptx(kDouble);
-  const auto refused = [&](const Geometry& geometry, const KernelResources& resources) {
+  const auto refused = [&](const Geometry& geometry, const Resources& resources) {
     const auto kernel = device->load(ptx, "k", resources);
     Buffer x(*device, 64), y(*device, 64);
     device->fill(x.get(), 0, 64);
@@ -166,14 +205,17 @@ TEST(SimDevice, TimesComeFromTheModelOncePerKindOfLaunch) {
   EXPECT_GT(time_us, 8 * 4 * 1e-3);
   EXPECT_DOUBLE_EQ(batch->replay_us(), time_us);
   EXPECT_DOUBLE_EQ(batch->replay_us(), time_us);
-  EXPECT_DOUBLE_EQ(device.time_stream_us(launch, 100, 1000), time_us);
   EXPECT_EQ(model->launches, 1) << "buffers that lie alike are one kind of launch";
+  EXPECT_EQ(model->last_bytes_between_uses, 3 * 4096);
+  EXPECT_DOUBLE_EQ(device.time_stream_us(launch, 100, 1000), time_us);
+  EXPECT_EQ(model->launches, 2) << "the same launch again and again finds its buffers in L2 earlier";
+  EXPECT_EQ(model->last_bytes_between_uses, 2 * 4096);
   EXPECT_EQ(model->last_registers, 10);
   EXPECT_EQ(model->last_shared_bytes, 512);
   elsewhere.y = other.get() + 4;
   elsewhere.M = 7;
-  EXPECT_LE(device.time_us(elsewhere), time_us);
-  EXPECT_EQ(model->launches, 2);
+  EXPECT_LE(device.model(elsewhere).time_us, time_us);
+  EXPECT_EQ(model->launches, 3);
 }
 
 TEST(SimDevice, LaunchesFromManyThreads) {

@@ -13,8 +13,10 @@ namespace softmax_dispatch::sim {
 /// A microsecond for each launch or copy: for tests that are not about time.
 class OneMicrosecond : public TimingModel {
  public:
-  double launch_us(const TimedLaunch& /*launch*/) const override { return 1.0; }
-  double copy_us(const DeviceInfo& /*device*/, std::size_t /*bytes*/) const override { return 1.0; }
+  ModelledTime launch(const TimedLaunch& /*launch*/) const override { return {1.0, "launch", {{"launch", 1.0}}}; }
+  double copy_us(const DeviceInfo& /*device*/, std::size_t /*bytes*/, std::int64_t /*between*/) const override {
+    return 1.0;
+  }
 };
 
 inline DeviceInfo t4() {

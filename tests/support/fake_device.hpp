@@ -96,7 +96,7 @@ class FakeDevice : public Device {
     std::memset(checked(to, bytes), byte, bytes);
   }
 
-  std::shared_ptr<const LoadedKernel> load(std::string_view, const std::string& entry) override {
+  std::shared_ptr<const LoadedKernel> load(std::string_view, const std::string& entry, const Resources&) override {
     throw_if_lost();
     ++loads_;
     const auto found = functions_.find(entry);

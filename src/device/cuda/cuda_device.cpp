@@ -86,7 +86,8 @@ void CudaDevice::fill(DevicePtr to, unsigned char byte, std::size_t bytes) {
   transfer("fill", bytes, [&](CUstream stream) { return driver_.MemsetD8Async(to, byte, bytes, stream); });
 }
 
-std::shared_ptr<const LoadedKernel> CudaDevice::load(std::string_view image, const std::string& entry) {
+std::shared_ptr<const LoadedKernel> CudaDevice::load(std::string_view image, const std::string& entry,
+                                                     const Resources& /*resources*/) {
   bind();
   CUlibrary library = nullptr;
   check(driver_.LibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),

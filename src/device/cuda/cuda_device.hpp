@@ -37,7 +37,8 @@ class CudaDevice final : public Device {
   void download(void* to, DevicePtr from, std::size_t bytes) override;
   void fill(DevicePtr to, unsigned char byte, std::size_t bytes) override;
   Stream stream() override { return workspace().stream.get(); }
-  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) override;
+  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
+                                           const Resources& resources) override;
   void launch(const Launch& launch, Stream stream) override;
   void synchronize() override;
   std::unique_ptr<Batch> record(std::span<const Launch> launches) override;

@@ -62,10 +62,10 @@ Allocation::Allocation(DevicePtr base, std::size_t bytes, std::string name)
   if (!storage_ || !written_) throw_error(StatusCode::device, "the host has no {} bytes for an allocation", bytes);
 }
 
-Allocation::Allocation(std::byte* host, std::size_t bytes)
+Allocation::Allocation(std::byte* host, std::size_t bytes, std::string name)
     : base_(reinterpret_cast<std::uintptr_t>(host)),
       bytes_(bytes),
-      name_("host memory"),
+      name_(std::move(name)),
       host_(host),
       complete_(true) {}
 
@@ -87,6 +87,12 @@ void Allocation::mark(std::size_t offset, std::size_t bytes) noexcept {
   for_each_word(offset, bytes, [&](std::size_t word, std::uint8_t bits) {
     std::atomic_ref<std::uint8_t>(written_.get()[word]).fetch_or(bits, std::memory_order_relaxed);
   });
+}
+
+void insert(Allocations& all, std::shared_ptr<Allocation> one) {
+  const auto place =
+      std::upper_bound(all.begin(), all.end(), one, [](const auto& a, const auto& b) { return a->base() < b->base(); });
+  all.insert(place, std::move(one));
 }
 
 Allocation* find_allocation(const Allocations& all, DevicePtr address) noexcept {
@@ -120,23 +126,10 @@ DevicePtr Memory::allocate(std::size_t bytes, const std::string& name) {
   const auto made = std::make_shared<Allocation>(next_, bytes, name);
   next_ += align_up(bytes) + kGap;
   used_ += static_cast<std::int64_t>(bytes);
-  add(made);
-  return made->base();
-}
-
-DevicePtr Memory::adopt(void* host, std::size_t bytes) {
-  const std::lock_guard lock(mutex_);
-  const auto made = std::make_shared<Allocation>(static_cast<std::byte*>(host), bytes);
-  add(made);
-  return made->base();
-}
-
-void Memory::add(std::shared_ptr<Allocation> allocation) {
   auto changed = std::make_shared<Allocations>(*all_);
-  const auto place = std::upper_bound(changed->begin(), changed->end(), allocation,
-                                      [](const auto& a, const auto& b) { return a->base() < b->base(); });
-  changed->insert(place, std::move(allocation));
+  insert(*changed, made);
   all_ = std::move(changed);
+  return made->base();
 }
 
 void Memory::release(DevicePtr pointer) noexcept {
@@ -145,7 +138,7 @@ void Memory::release(DevicePtr pointer) noexcept {
   const auto found =
       std::find_if(changed->begin(), changed->end(), [&](const auto& one) { return one->base() == pointer; });
   if (found == changed->end()) return;
-  if ((*found)->base() >> 60 != 0) used_ -= static_cast<std::int64_t>((*found)->bytes());
+  used_ -= static_cast<std::int64_t>((*found)->bytes());
   changed->erase(found);
   all_ = std::move(changed);
 }

@@ -17,13 +17,13 @@ class Allocation {
  public:
   /// Owns its bytes; nothing in it is initialised.
   Allocation(DevicePtr base, std::size_t bytes, std::string name);
-  /// Memory of the host, all of it initialised.
-  Allocation(std::byte* host, std::size_t bytes);
+  /// Memory of the host at its own address, all of it initialised.
+  Allocation(std::byte* host, std::size_t bytes, std::string name);
 
   DevicePtr base() const noexcept { return base_; }
   std::size_t bytes() const noexcept { return bytes_; }
   std::byte* host() const noexcept { return host_; }
-  const std::string& name() const noexcept { return name_; }  ///< "allocation", or the variable that it is.
+  const std::string& name() const noexcept { return name_; }  ///< "allocation", or what it is.
   bool holds(DevicePtr address, std::size_t bytes) const noexcept {
     return address >= base_ && address - base_ <= bytes_ && bytes <= bytes_ - (address - base_);
   }
@@ -53,6 +53,8 @@ class Allocation {
 /// What is allocated at one moment; kept alive by whoever uses it.
 using Allocations = std::vector<std::shared_ptr<Allocation>>;  // by ascending base
 
+/// Keeps the order of the bases.
+void insert(Allocations& all, std::shared_ptr<Allocation> one);
 /// The allocation that holds the address, or null.
 Allocation* find_allocation(const Allocations& all, DevicePtr address) noexcept;
 /// "12 bytes past the end of the allocation of 4096 bytes at 0x...", "not near any allocation".
@@ -64,11 +66,12 @@ class Memory {
  public:
   explicit Memory(std::int64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
+  /// Whether the address is one that allocations come from; addresses of the host lie below.
+  static bool is_device_address(DevicePtr address) noexcept { return address >= kFirst; }
+
   /// Aligned to 256 bytes. Throws Error(device) where the device has no more memory.
   DevicePtr allocate(std::size_t bytes, const std::string& name = "allocation");
   void release(DevicePtr pointer) noexcept;
-  /// Makes memory of the host accessible to kernels at its own address, until it is released.
-  DevicePtr adopt(void* host, std::size_t bytes);
 
   void upload(DevicePtr to, const void* from, std::size_t bytes);
   void download(void* to, DevicePtr from, std::size_t bytes) const;
@@ -78,15 +81,16 @@ class Memory {
   std::shared_ptr<const Allocations> snapshot() const;
 
  private:
+  static constexpr DevicePtr kFirst = DevicePtr{1} << 60;
+
   /// The allocation with all of [pointer, pointer + bytes), else Error(device).
   std::shared_ptr<Allocation> at(DevicePtr pointer, std::size_t bytes, const char* action) const;
-  void add(std::shared_ptr<Allocation> allocation);
 
   mutable std::mutex mutex_;
   std::shared_ptr<const Allocations> all_ = std::make_shared<const Allocations>();
   std::int64_t capacity_;
   std::int64_t used_ = 0;
-  DevicePtr next_ = DevicePtr{1} << 60;
+  DevicePtr next_ = kFirst;
 };
 
 }  // namespace softmax_dispatch::sim

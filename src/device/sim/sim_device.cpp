@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "device/sim/sim_kernel.hpp"
@@ -30,44 +33,67 @@ std::vector<std::byte> parameters_of(const Launch& launch) {
   return bytes;
 }
 
+/// Of x or y; every kernel of the project has matrices of float.
+std::int64_t matrix_bytes(const Launch& launch) {
+  return launch.M * launch.N * static_cast<std::int64_t>(sizeof(float));
+}
+
 }  // namespace
 
 /// Times come from the model, so a replay has nothing to run after the first.
 class SimDevice::LaunchBatch : public Batch {
  public:
   LaunchBatch(SimDevice& device, std::span<const Launch> launches)
-      : device_(device), launches_(launches.begin(), launches.end()) {}
+      : device_(device), launches_(launches.begin(), launches.end()) {
+    std::set<std::pair<DevicePtr, std::int64_t>> buffers;
+    for (const Launch& one : launches_) {
+      buffers.emplace(one.x, matrix_bytes(one));
+      buffers.emplace(one.y, matrix_bytes(one));
+    }
+    for (const auto& [start, bytes] : buffers) bytes_ += bytes;
+  }
 
   double replay_us() override {
-    double total = 0;
-    for (const Launch& one : launches_) total += device_.time_us(one);
-    return launches_.empty() ? 0 : total / static_cast<double>(launches_.size());
+    if (!time_us_) {
+      double total = 0;
+      for (const Launch& one : launches_) total += device_.model(one, bytes_).time_us;
+      time_us_ = launches_.empty() ? 0 : total / static_cast<double>(launches_.size());
+    }
+    device_.throw_if_lost();
+    return *time_us_;
   }
 
  private:
   SimDevice& device_;
   std::vector<Launch> launches_;
+  std::int64_t bytes_ = 0;  ///< Of all different buffers.
+  std::optional<double> time_us_;
 };
 
 class SimDevice::CopyBatch : public Batch {
  public:
   CopyBatch(SimDevice& device, std::span<const Copy> copies) : device_(device) {
     device.throw_if_lost();
+    std::set<std::pair<DevicePtr, std::size_t>> buffers;
     for (const Copy& one : copies) {
       device.memory_->copy(one.y, one.x, one.bytes);
-      total_us_ += device.model_->copy_us(device.info_, one.bytes);
+      buffers.emplace(one.x, one.bytes);
+      buffers.emplace(one.y, one.bytes);
     }
-    if (!copies.empty()) total_us_ /= static_cast<double>(copies.size());
+    std::int64_t distinct = 0;
+    for (const auto& [start, bytes] : buffers) distinct += static_cast<std::int64_t>(bytes);
+    for (const Copy& one : copies) time_us_ += device.model_->copy_us(device.info_, one.bytes, distinct);
+    if (!copies.empty()) time_us_ /= static_cast<double>(copies.size());
   }
 
   double replay_us() override {
     device_.throw_if_lost();
-    return total_us_;
+    return time_us_;
   }
 
  private:
   SimDevice& device_;
-  double total_us_ = 0;
+  double time_us_ = 0;
 };
 
 SimDevice::SimDevice(DeviceInfo info, std::shared_ptr<const TimingModel> model, const SimOptions& options)
@@ -95,11 +121,6 @@ void SimDevice::release(DevicePtr pointer) noexcept {
   memory_->release(pointer);
 }
 
-DevicePtr SimDevice::adopt(void* host, std::size_t bytes) {
-  throw_if_lost();
-  return memory_->adopt(host, bytes);
-}
-
 void SimDevice::upload(DevicePtr to, const void* from, std::size_t bytes) {
   throw_if_lost();
   memory_->upload(to, from, bytes);
@@ -115,12 +136,8 @@ void SimDevice::fill(DevicePtr to, unsigned char byte, std::size_t bytes) {
   memory_->fill(to, byte, bytes);
 }
 
-std::shared_ptr<const LoadedKernel> SimDevice::load(std::string_view image, const std::string& entry) {
-  return load(image, entry, {});
-}
-
 std::shared_ptr<const LoadedKernel> SimDevice::load(std::string_view image, const std::string& entry,
-                                                    const KernelResources& resources) {
+                                                    const Resources& resources) {
   throw_if_lost();
   return std::make_shared<const SimKernel>(memory_, image, entry, resources);
 }
@@ -152,6 +169,21 @@ std::int64_t SimDevice::resident_blocks(const SimKernel& kernel, const Geometry&
   return std::int64_t{per_sm} * std::max(1, info_.sm_count);
 }
 
+/// What the launch may access.
+std::shared_ptr<const Allocations> SimDevice::memory_of(const Launch& launch) const {
+  std::shared_ptr<const Allocations> allocated = memory_->snapshot();
+  if (!options_.host_memory) return allocated;
+  auto all = std::make_shared<Allocations>(*allocated);
+  const auto add = [&](DevicePtr matrix, const char* name) {
+    if (Memory::is_device_address(matrix)) return;
+    const auto bytes = static_cast<std::size_t>(matrix_bytes(launch));
+    insert(*all, std::make_shared<Allocation>(reinterpret_cast<std::byte*>(matrix), bytes, name));
+  };
+  add(launch.x, "matrix x");
+  if (launch.y != launch.x) add(launch.y, "matrix y");
+  return all;
+}
+
 LaunchCounts SimDevice::execute(const Launch& launch, bool checks, std::uint64_t sampled_blocks) {
   throw_if_lost();
   const SimKernel& kernel = kernel_of(launch);
@@ -168,13 +200,15 @@ LaunchCounts SimDevice::execute(const Launch& launch, bool checks, std::uint64_t
   grid.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.geometry.shared_bytes);
   grid.parameters = parameters_of(launch);
   grid.sm_count = static_cast<std::uint32_t>(std::max(1, info_.sm_count));
-  const auto memory = memory_->snapshot();
+  const auto memory = memory_of(launch);
   try {
     return run(grid, *memory, run_options);
-  } catch (...) {
+  } catch (const Error& error) {
+    if (error.code() != StatusCode::device) throw;
+    const Fault fault(error.what());
     const std::lock_guard lock(mutex_);
-    if (!lost_) lost_ = std::current_exception();
-    throw;
+    if (options_.sticky_faults && !lost_) lost_ = std::make_exception_ptr(fault);
+    throw fault;
   }
 }
 
@@ -190,22 +224,28 @@ LaunchCounts SimDevice::count(const Launch& launch) {
   return execute(launch, false, options_.sampled_blocks);
 }
 
-double SimDevice::time_us(const Launch& launch) {
+ModelledTime SimDevice::model(const Launch& launch) {
+  return model(launch, (launch.x == launch.y ? 1 : 2) * matrix_bytes(launch));
+}
+
+ModelledTime SimDevice::model(const Launch& launch, std::int64_t bytes_between_uses) {
   throw_if_lost();
   const SimKernel& kernel = kernel_of(launch);
   // Where the buffers lie matters to what a sector or a vector holds, not which they are.
   constexpr DevicePtr kAlign = 256;
-  const TimeKey key{kernel.id(), launch.geometry.grid, launch.geometry.block, launch.geometry.shared_bytes, launch.M,
-                    launch.N,    launch.x % kAlign,    launch.y % kAlign,     launch.x == launch.y};
+  const TimeKey key{
+      kernel.id(), launch.geometry.grid, launch.geometry.block, launch.geometry.shared_bytes, launch.M,
+      launch.N,    launch.x % kAlign,    launch.y % kAlign,     launch.x == launch.y,         bytes_between_uses};
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = times_us_.find(key); known != times_us_.end()) return known->second;
+    if (const auto known = times_.find(key); known != times_.end()) return known->second;
   }
   const LaunchCounts counts = count(launch);
-  const double time_us = model_->launch_us(
-      {info_, counts, kernel.resources(), launch.geometry, shared_bytes(kernel, launch.geometry), launch.M, launch.N});
+  const ModelledTime time =
+      model_->launch({info_, *kernel.program(), counts, kernel.resources(), launch.geometry,
+                      shared_bytes(kernel, launch.geometry), launch.M, launch.N, bytes_between_uses});
   const std::lock_guard lock(mutex_);
-  return times_us_.emplace(key, time_us).first->second;
+  return times_.emplace(key, time).first->second;
 }
 
 std::unique_ptr<Batch> SimDevice::record(std::span<const Launch> launches) {
@@ -219,7 +259,7 @@ std::unique_ptr<Batch> SimDevice::record(std::span<const Copy> copies) {
 
 double SimDevice::time_stream_us(const Launch& launch, int /*warmups*/, int launches) {
   if (launches < 1) throw_error(StatusCode::internal, "a time needs at least one launch");
-  return time_us(launch);
+  return model(launch).time_us;
 }
 
 }  // namespace softmax_dispatch::sim

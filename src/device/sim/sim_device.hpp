@@ -13,6 +13,7 @@
 #include "device/sim/exec/launch.hpp"
 #include "device/sim/memory.hpp"
 #include "device/sim/timing_model.hpp"
+#include "support/error.hpp"
 
 namespace softmax_dispatch::sim {
 
@@ -22,13 +23,24 @@ struct SimOptions {
   std::uint64_t seed = 0;     ///< Of the order of blocks.
   /// Blocks that a run for counts executes at most; 0: all. See RunOptions::sampled_blocks.
   std::uint64_t sampled_blocks = 96;
+  /// x and y of a launch that are no allocations are matrices in the program's own memory: float, M x N, accessible to
+  /// that launch alone and to their last byte.
+  bool host_memory = false;
+  /// Whether a fault is thrown by every later call as well, as on a GPU it ends the context.
+  bool sticky_faults = true;
+};
+
+/// What a kernel did wrong: code device. Other errors of a launch are of the launch or of the host.
+class Fault : public Error {
+ public:
+  explicit Fault(const std::string& message) : Error(StatusCode::device, message) {}
 };
 
 class SimKernel;
 
 /// A device that is the CPU: it executes PTX, checks what the kernels do, and takes its times from a model.
 ///
-/// Launches are complete when launch() returns. A fault of a kernel is thrown by launch(), and by every later call.
+/// Launches are complete when launch() returns. A kernel's Fault is thrown by launch(); see SimOptions::sticky_faults.
 /// Batches and time_stream_us() execute only as much of a launch as its counts need, once for launches that differ in
 /// nothing but the buffers: what they leave in memory is not defined. Unlike other devices it is thread-safe as a
 /// whole.
@@ -44,14 +56,13 @@ class SimDevice : public Device {
   void upload(DevicePtr to, const void* from, std::size_t bytes) override;
   void download(void* to, DevicePtr from, std::size_t bytes) override;
   void fill(DevicePtr to, unsigned char byte, std::size_t bytes) override;
-  /// Lets kernels access memory of the host at its own address until release(): a program's own matrices. The ranges
-  /// must not overlap.
-  DevicePtr adopt(void* host, std::size_t bytes);
 
   /// The image is PTX. Without resources the registers are not part of what a launch is checked for.
-  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) override;
   std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
-                                           const KernelResources& resources);
+                                           const Resources& resources) override;
+  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) {
+    return load(image, entry, {});
+  }
 
   void launch(const Launch& launch, Stream stream) override;
   void synchronize() override;
@@ -61,17 +72,20 @@ class SimDevice : public Device {
 
   /// What the launch executes; sampled where the grid is large.
   LaunchCounts count(const Launch& launch);
-  /// The model's time for it.
-  double time_us(const Launch& launch);
+  /// The model's time for it where the same launch came just before, and what it consists of.
+  ModelledTime model(const Launch& launch);
+  /// The same where `bytes_between_uses` distinct bytes are accessed from one use of its buffers to the next.
+  ModelledTime model(const Launch& launch, std::int64_t bytes_between_uses);
 
  private:
   using TimeKey = std::tuple<std::uint64_t, std::int64_t, int, std::int64_t, std::int64_t, std::int64_t, DevicePtr,
-                             DevicePtr, bool>;
+                             DevicePtr, bool, std::int64_t>;
   class LaunchBatch;
   class CopyBatch;
 
   LaunchCounts execute(const Launch& launch, bool checks, std::uint64_t sampled_blocks);
   std::int64_t resident_blocks(const SimKernel& kernel, const Geometry& geometry) const;
+  std::shared_ptr<const Allocations> memory_of(const Launch& launch) const;
   void throw_if_lost() const;
 
   DeviceInfo info_;
@@ -80,7 +94,7 @@ class SimDevice : public Device {
   std::shared_ptr<Memory> memory_;
   mutable std::mutex mutex_;
   std::exception_ptr lost_;
-  std::map<TimeKey, double> times_us_;
+  std::map<TimeKey, ModelledTime> times_;
 };
 
 }  // namespace softmax_dispatch::sim

@@ -24,7 +24,7 @@ void check_parameters(const Program& program) {
 }  // namespace
 
 SimKernel::SimKernel(std::shared_ptr<Memory> memory, std::string_view image, const std::string& entry,
-                     const KernelResources& resources)
+                     const Resources& resources)
     : memory_(std::move(memory)), resources_(resources), id_(next_id()) {
   const auto module = std::make_shared<const ptx::Module>(ptx::parse(std::string(image)));
   try {

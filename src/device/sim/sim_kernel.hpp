@@ -20,20 +20,20 @@ class SimKernel : public LoadedKernel {
   /// Throws Error(unsupported) for PTX that cannot be simulated, Error(device) where the entry is missing or has other
   /// parameters than the project's kernels.
   SimKernel(std::shared_ptr<Memory> memory, std::string_view image, const std::string& entry,
-            const KernelResources& resources);
+            const Resources& resources);
   ~SimKernel() override;
   SimKernel(const SimKernel&) = delete;
   SimKernel& operator=(const SimKernel&) = delete;
 
   std::uint64_t id() const noexcept { return id_; }  ///< Of this load; never used again.
   const std::shared_ptr<const Program>& program() const noexcept { return program_; }
-  const KernelResources& resources() const noexcept { return resources_; }
+  const Resources& resources() const noexcept { return resources_; }
 
  private:
   std::uint64_t place(const ptx::Variable& variable);
 
   std::shared_ptr<Memory> memory_;
-  KernelResources resources_;
+  Resources resources_;
   std::uint64_t id_;
   std::map<std::string_view, DevicePtr> variables_;
   std::shared_ptr<const Program> program_;

@@ -2,36 +2,48 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "device/device.hpp"
 #include "device/sim/exec/counts.hpp"
 
 namespace softmax_dispatch::sim {
 
-/// What ptxas made of a kernel; PTX does not say it. Zero registers: not known, and not checked at a launch.
-struct KernelResources {
-  int registers = 0;
-  int stack_bytes = 0;
-  int spill_store_bytes = 0;
-  int spill_load_bytes = 0;
-};
-
 /// A launch as a timing model sees it.
 struct TimedLaunch {
   const DeviceInfo& device;
+  const Program& program;
   const LaunchCounts& counts;
-  const KernelResources& resources;
+  const Resources& resources;
   Geometry geometry;
   std::int64_t shared_bytes = 0;  ///< Of a block, static and dynamic.
   std::int64_t M = 0, N = 0;
+  /// Distinct bytes that are accessed from one use of these buffers to the next, the launch's own among them: what must
+  /// fit in L2 for the launch to find its input there.
+  std::int64_t bytes_between_uses = 0;
+};
+
+/// The time that one physical cause would take alone.
+struct TimeTerm {
+  std::string name;  ///< "dram", "l2", "issue", ...
+  double time_us = 0;
+};
+
+/// How long a launch takes, and why.
+struct ModelledTime {
+  double time_us = 0;
+  std::string bound;            ///< The name of the term that rules.
+  std::vector<TimeTerm> terms;  ///< They overlap: their sum is more than the time.
 };
 
 /// How long the simulated device takes: the clock of SimDevice. Thread-safe.
 class TimingModel {
  public:
   virtual ~TimingModel() = default;
-  virtual double launch_us(const TimedLaunch& launch) const = 0;
-  virtual double copy_us(const DeviceInfo& device, std::size_t bytes) const = 0;
+  virtual ModelledTime launch(const TimedLaunch& launch) const = 0;
+  /// A copy of `bytes` within the device; `bytes_between_uses` as above.
+  virtual double copy_us(const DeviceInfo& device, std::size_t bytes, std::int64_t bytes_between_uses) const = 0;
 };
 
 }  // namespace softmax_dispatch::sim

@@ -30,6 +30,12 @@ enum {
 typedef int smd_dtype; /* NOLINT(modernize-use-using): this is C */
 enum { SMD_F32 = 0, SMD_F16 = 1, SMD_BF16 = 2 };
 
+/* What smd_dispatch and smd_prewarm compute on, in place of the environment variable SOFTMAX_DISPATCH_DEVICE: "cuda",
+ * "sim" or "sim:ARCH", as softmax_dispatch::DispatcherOptions::device in dispatcher.hpp; "" for what the variable says.
+ * On a simulated GPU x and y are pointers to the program's own memory, and the stream is ignored. To be called before
+ * the process's first dispatch or prewarm, of C or C++: SMD_INVALID_ARGUMENT afterwards. Thread-safe. */
+SOFTMAX_DISPATCH_API smd_status smd_select_device(const char* device);
+
 /* Row-wise softmax of the row-major M x N device matrix x into y, ordered in `stream` (a CUstream or cudaStream_t; NULL
  * is the legacy default stream), on the process-wide dispatcher. The contract is that of
  * softmax_dispatch::Dispatcher::dispatch in dispatcher.hpp. Types without kernels return SMD_UNSUPPORTED. Thread-safe.

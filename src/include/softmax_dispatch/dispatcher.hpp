@@ -24,6 +24,10 @@ struct DispatcherOptions {
   /// When not empty, every dispatch uses this configuration, e.g. "v7 THREADS=256 VEC_ITEMS=4", where it supports the
   /// shape (unsupported otherwise). For experiments and bug reports.
   std::string force;
+  /// What to compute on: "cuda", the GPUs; "sim", a simulated GPU of the table's architecture, or of sm_75 where
+  /// `table` is empty; "sim:ARCH", e.g. "sim:sm_90", one of that architecture. Empty: as the environment variable
+  /// SOFTMAX_DISPATCH_DEVICE says in the same words, else "cuda".
+  std::string device;
 };
 
 /// Chooses, for every shape, the fastest verified softmax kernel of a decision table, and launches it.
@@ -37,6 +41,15 @@ struct DispatcherOptions {
 /// in a capturing stream launches a warm kernel that can serve the shape, or returns not_warmed; it never compiles,
 /// allocates or synchronises there. Lifetime: a Dispatcher owns the kernels it loaded. It must outlive the work it
 /// launched and the graphs that captured it.
+///
+/// On a simulated GPU (options.device) the CPU executes the PTX that NVRTC makes for the architecture, and needs no
+/// driver. The values are those of the kernels; a call takes thousands of times as long, takes locks and allocates. x
+/// and y are then pointers to the program's own memory: a device pointer cannot be told from one and must not be
+/// passed. Streams are ignored, none is ever captured, and a call is complete when it returns. Any number of threads
+/// may call at once, with one x or several, if each y is apart from every other matrix. Where the simulator finds a
+/// fault in a kernel (an access out of bounds, a race, a deadlock ...), a verification counts as failed, and another
+/// kernel is chosen; a dispatch returns `device` with the place in the kernel, leaves y undefined, and concerns no
+/// other call.
 class SOFTMAX_DISPATCH_API Dispatcher {
  public:
   /// A dispatcher without a table: every call returns bad_table until one made by create() is moved in.
@@ -45,17 +58,19 @@ class SOFTMAX_DISPATCH_API Dispatcher {
   Dispatcher(Dispatcher&&) noexcept;
   Dispatcher& operator=(Dispatcher&&) noexcept;
 
-  /// Reads and checks the table. Needs no GPU. Errors: io, bad_table, invalid_argument (options.force does not parse or
-  /// names no variant). `out` is written only on success.
+  /// Reads and checks the table. Needs no GPU. Errors: io, bad_table, invalid_argument (options.force or the device
+  /// does not parse, or names no variant), no_device (no GPU of the architecture is simulated). `out` is written only
+  /// on success.
   static Status create(const DispatcherOptions& options, Dispatcher& out) noexcept;
 
   /// y[r, i] = exp(x[r, i] - max_r) / sum_j exp(x[r, j] - max_r), for M rows of N elements.
   ///
-  /// x and y are device pointers to row-major M x N matrices of FP32 without gaps, aligned to 4 bytes; rows need no
-  /// further alignment. y may equal x; any other overlap is an error. The work is ordered in `stream` and the call
-  /// returns at once; x and y must stay valid until it is done. M = 0 or N = 0 succeeds and writes nothing. Values
-  /// follow PyTorch: a row with a NaN or a +inf, and a row of -inf alone, becomes NaN; other -inf entries give 0.
-  /// Errors: invalid_argument, no_device, toolchain, bad_table, not_warmed, device, verification_failed.
+  /// x and y are device pointers (on a simulated GPU: host pointers) to row-major M x N matrices of FP32 without gaps,
+  /// aligned to 4 bytes; rows need no further alignment. y may equal x; any other overlap is an error. The work is
+  /// ordered in `stream` and the call returns at once; x and y must stay valid until it is done. M = 0 or N = 0
+  /// succeeds and writes nothing. Values follow PyTorch: a row with a NaN or a +inf, and a row of -inf alone, becomes
+  /// NaN; other -inf entries give 0. Errors: invalid_argument, no_device, toolchain, bad_table, not_warmed, device,
+  /// verification_failed.
   Status dispatch(const float* x, float* y, std::int64_t M, std::int64_t N, Stream stream = {}) noexcept;
 
   /// The same for the type named in `problem`; types without kernels return unsupported.

@@ -17,7 +17,8 @@ namespace softmax_dispatch {
 
 /// Dispatcher::dispatch on a process-wide dispatcher. It is made at the first call, from the table named by the
 /// environment variable SOFTMAX_DISPATCH_TABLE, else from the tables shipped with the library. A table that cannot be
-/// read makes every call return the same error: nothing is silently replaced.
+/// read makes every call return the same error: nothing is silently replaced. SOFTMAX_DISPATCH_DEVICE=sim makes it
+/// compute on a simulated GPU, with x and y in the program's own memory (DispatcherOptions::device).
 SOFTMAX_DISPATCH_API Status dispatch(const float* x, float* y, std::int64_t M, std::int64_t N,
                                      Stream stream = {}) noexcept;
 

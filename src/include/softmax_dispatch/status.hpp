@@ -20,7 +20,7 @@ enum class StatusCode : int {
   io = 6,                ///< A file or folder that cannot be read or written.
   not_warmed = 7,        ///< The stream is being captured and no kernel for this shape is loaded: call prewarm() first.
   device = 8,            ///< The driver reported an error; its number and name are in the message.
-  verification_failed = 9,  ///< A kernel gave wrong results on this device, and no other kernel can serve the shape.
+  verification_failed = 9,  ///< A kernel failed verification on this device, and no other can serve the shape.
   internal = 10,            ///< A defect of this library; please report it with the message.
 };
 

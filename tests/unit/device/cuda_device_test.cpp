@@ -24,7 +24,7 @@ class CudaDevice : public FakeDriverTest {
     FakeDriverTest::SetUp();
     driver().CtxSetCurrent(nullptr);
   }
-  static std::shared_ptr<const LoadedKernel> load(Device& device) { return device.load("cubin", "entry"); }
+  static std::shared_ptr<const LoadedKernel> load(Device& device) { return device.load("cubin", "entry", {}); }
   static Launch launch_of(const std::shared_ptr<const LoadedKernel>& kernel, std::int64_t grid) {
     return {kernel.get(), {grid, 128, 0}, 1, 2, 3, 4};
   }
@@ -87,8 +87,8 @@ TEST_F(CudaDevice, LoadsAKernelWithAllSharedMemoryAllowed) {
     EXPECT_EQ(state().dynamic_shared_bytes_allowed, 65536 - 1000);
   }
   EXPECT_EQ(state().live_libraries, 0);
-  EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("cubin", "other"); }), HasSubstr("find kernel other"));
-  EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("not one", "entry"); }),
+  EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("cubin", "other", {}); }), HasSubstr("find kernel other"));
+  EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("not one", "entry", {}); }),
               HasSubstr("load the 7 bytes of kernel entry"));
   EXPECT_EQ(state().live_libraries, 0);
 }

@@ -90,7 +90,7 @@ class FakeBackend : public runtime::Backend {
   std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
     ++loads;
     const std::lock_guard lock(device_mutex_);
-    return device.load(compiled.image, compiled.entry);
+    return device.load(compiled.image, compiled.entry, compiled.resources);
   }
   verify::Outcome verify(Device&, const Variant& variant, const Constants& constants, const LoadedKernel&) override {
     ++verifications;

@@ -15,23 +15,23 @@ std::string message_of_options(StatusCode code, const DispatcherOptions& options
 }
 
 TEST(Source, TableThatCannotBeReadIsAnIoError) {
-  EXPECT_THAT(message_of_options(StatusCode::io, {"/no/such/table.yaml", ""}), HasSubstr("/no/such/table.yaml"));
+  EXPECT_THAT(message_of_options(StatusCode::io, {"/no/such/table.yaml", "", ""}), HasSubstr("/no/such/table.yaml"));
 }
 
 TEST(Source, TableThatIsNoneIsABadTable) {
   const TableFile file(std::string("schema: 99\n"));
-  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), ""}), HasSubstr(file.path()));
+  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), "", ""}), HasSubstr(file.path()));
 }
 
 TEST(Source, KernelThatTheTablesArchitectureDoesNotSupportIsFoundWithoutADevice) {
   const TableFile file(make_table({{131, "v7 THREADS=1024 VEC_ITEMS=32"}, {table::kOpen, kLong}}));
-  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), ""}),
+  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), "", ""}),
               AllOf(HasSubstr(file.path()), HasSubstr("v7 THREADS=1024 VEC_ITEMS=32")));
 }
 
 TEST(Source, ForcedConfigurationMustBeComplete) {
   const auto message_of = [](const std::string& force) {
-    return message_of_options(StatusCode::invalid_argument, {"", force});
+    return message_of_options(StatusCode::invalid_argument, {"", force, ""});
   };
   EXPECT_THAT(message_of("v99 THREADS=256"), HasSubstr("v99"));
   EXPECT_THAT(message_of("v7 THREADS"), HasSubstr("THREADS"));

@@ -17,6 +17,10 @@ TEST(Env, ReadsAnewAndTakesEmptyAsNotSet) {
   ::setenv("SOFTMAX_DISPATCH_NVRTC", "/opt/libnvrtc.so.12", 1);
   EXPECT_EQ(env::nvrtc(), "/opt/libnvrtc.so.12");
   ::unsetenv("SOFTMAX_DISPATCH_NVRTC");
+  ::setenv("SOFTMAX_DISPATCH_DEVICE", "sim", 1);
+  EXPECT_EQ(env::device(), "sim");
+  ::unsetenv("SOFTMAX_DISPATCH_DEVICE");
+  EXPECT_EQ(env::device(), std::nullopt);
 }
 
 TEST(Env, CacheDirectoryFollowsItsLadder) {

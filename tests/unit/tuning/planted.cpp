@@ -91,8 +91,9 @@ class PlantedDevice : public FakeDevice {
     time_us = [this](const Launch& launch) { return time_of(launch); };
   }
 
-  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry) override {
-    auto kernel = FakeDevice::load(image, entry);
+  std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
+                                           const Resources& resources) override {
+    auto kernel = FakeDevice::load(image, entry, resources);
     entries_[kernel.get()] = entry;
     return kernel;
   }
@@ -155,7 +156,7 @@ const jit::Sources& planted_sources() {
 }
 
 int worker_mode(const std::string& mode, const std::vector<std::string>& arguments) {
-  const OpenDevice open = [](int) { return std::make_unique<PlantedDevice>(); };
+  const OpenDevice open = [](const WorkerSettings&) { return std::make_unique<PlantedDevice>(); };
   if (mode == "planted") return run_worker(planted_registry(), planted_sources(), arguments, open);
   if (mode == "product") return run_worker(registry(), jit::Sources::product(), arguments, open);
   return misbehave(mode);

@@ -114,6 +114,7 @@ void Executor::open(std::uint32_t number) {
     if (barrier.warps >> warp.index() & 1) warp.synchronised(warp.alive());
   }
   if (checks_) block_->shared().synchronised(barrier.warps);
+  if (block_->timeline() != nullptr) block_->timeline()->barrier(barrier.warps);
   warp_ = arriving;
   bases_[0] = warp_->registers();
 }

@@ -22,14 +22,17 @@ SlotBuffer::SlotBuffer(std::size_t bytes) : storage_(bytes + kSlotAlign), bytes_
   data_ = static_cast<std::byte*>(std::align(kSlotAlign, bytes, start, space));
 }
 
-Block::Block(const GridLaunch& launch)
+Block::Block(const GridLaunch& launch, const Schedule* schedule)
     : launch_(launch),
       registers_(warp_count(launch.block) * launch.program->register_bytes),
       warps_(warp_count(launch.block)),
       shared_(*launch.program, launch.dynamic_shared_bytes, warp_count(launch.block)),
       local_bytes_(launch.program->local_bytes),
       local_(launch.block * local_bytes_),
-      local_written_(launch.block * local_bytes_) {}
+      local_written_(launch.block * local_bytes_) {
+  if (schedule != nullptr)
+    timeline_ = std::make_unique<Timeline>(*schedule, launch.program->ops.size(), warp_count(launch.block));
+}
 
 void Block::reset(std::uint64_t index, std::uint64_t order, std::uint64_t seed) {
   index_ = index;
@@ -37,6 +40,7 @@ void Block::reset(std::uint64_t index, std::uint64_t order, std::uint64_t seed) 
   first_warp_ = (order + seed) % warps_.size();
   shared_.reset();
   barriers_.fill({});
+  if (timeline_) timeline_->reset();
   std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
     const std::uint32_t threads = std::min<std::uint32_t>(lanes::kLanes, launch_.block - i * lanes::kLanes);

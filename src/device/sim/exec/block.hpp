@@ -40,7 +40,7 @@ class SlotBuffer {
 /// A block that runs, or one that will: its storage serves one block after the other.
 class Block {
  public:
-  explicit Block(const GridLaunch& launch);
+  Block(const GridLaunch& launch, const Schedule* schedule);
 
   /// At the start of block `index` of the grid, whose place in the order of this run is `order`.
   void reset(std::uint64_t index, std::uint64_t order, std::uint64_t seed);
@@ -54,6 +54,8 @@ class Block {
   SharedMemory& shared() noexcept { return shared_; }
   std::array<Barrier, kBarriers>& barriers() noexcept { return barriers_; }
   bool finished() const noexcept;
+  /// Its clock; null where nobody asks.
+  Timeline* timeline() noexcept { return timeline_.get(); }
   /// Thread of the block.
   std::uint32_t thread(const Warp& warp, int lane) const noexcept {
     return warp.index() * lanes::kLanes + static_cast<std::uint32_t>(lane);
@@ -82,6 +84,7 @@ class Block {
   std::vector<std::uint8_t> local_written_;
   std::uint64_t index_ = 0, order_ = 0;
   std::size_t first_warp_ = 0;
+  std::unique_ptr<Timeline> timeline_;
 };
 
 }  // namespace softmax_dispatch::sim

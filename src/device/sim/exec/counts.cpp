@@ -12,8 +12,9 @@ void add_to(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& fr
 /// Collects the counts of a sample and scales them to the launch.
 class Summary {
  public:
-  Summary(const Program& program, const Tally& tally, std::uint64_t blocks)
+  Summary(const Program& program, const Tally& tally, std::uint64_t blocks, const Schedule* schedule)
       : program_(program),
+        schedule_(schedule),
         scale_(tally.blocks == 0 ? 0.0 : static_cast<double>(blocks) / static_cast<double>(tally.blocks)) {
     counts_.blocks = blocks;
     counts_.sampled_blocks = tally.blocks;
@@ -27,6 +28,7 @@ class Summary {
     const InstructionInfo& info = program_.instructions[index];
     const std::uint64_t scaled_warps = scaled(warps);
     counts_.warp_instructions += scaled_warps;
+    if (schedule_ != nullptr) issue_slots_ += static_cast<double>(warps) * schedule_->slots[index];
     counts_.thread_instructions += scaled(lanes);
     counts_.by_class[static_cast<std::size_t>(info.op_class)] += scaled_warps;
     if (scaled_warps > 0) counts_.by_opcode[program_.opcodes[info.opcode]] += scaled_warps;
@@ -40,10 +42,12 @@ class Summary {
   }
 
   LaunchCounts& counts() { return counts_; }
+  double issue_slots() const { return issue_slots_ * scale_; }
 
  private:
   const Program& program_;
-  double scale_;
+  const Schedule* schedule_;
+  double scale_, issue_slots_ = 0;
   LaunchCounts counts_;
 };
 
@@ -61,10 +65,11 @@ void Tally::add(const Tally& other) {
   bytes_store += other.bytes_store;
   blocks += other.blocks;
   warps += other.warps;
+  for (std::size_t i = 0; i < times.size(); ++i) times[i] += other.times[i];
 }
 
-LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks) {
-  Summary summary(program, tally, blocks);
+LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks, const Schedule* schedule) {
+  Summary summary(program, tally, blocks, schedule);
   for (std::size_t i = 0; i < program.segments.size(); ++i) {
     const Segment& segment = program.segments[i];
     for (const std::uint32_t one : segment.counted) summary.instruction(one, tally.segments[i], tally.segment_lanes[i]);
@@ -80,6 +85,12 @@ LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t
   counts.sectors_store = summary.scaled(tally.sectors_store);
   counts.bytes_load = summary.scaled(tally.bytes_load);
   counts.bytes_store = summary.scaled(tally.bytes_store);
+  if (schedule != nullptr && tally.blocks > 0) {
+    Timeline::Times mean = tally.times;
+    for (double& one : mean) one /= static_cast<double>(tally.blocks);
+    counts.path = Timeline::path(mean, schedule->memory);
+    counts.issue_slots = summary.issue_slots();
+  }
   return std::move(counts);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/sim/program/program.hpp"
+#include "device/sim/timeline/timeline.hpp"
 
 namespace softmax_dispatch::sim {
 
@@ -30,6 +31,9 @@ struct LaunchCounts {
   std::uint64_t bytes_load = 0, bytes_store = 0;      ///< Global, summed over the lanes.
   std::uint64_t diverged_branches = 0;
   std::vector<BranchCount> branches;
+  /// Where a schedule was given, otherwise zero: issue slots, and the mean path of the blocks that ran.
+  double issue_slots = 0;
+  BlockPath path;
 
   std::uint64_t of(OpClass op_class) const noexcept { return by_class[static_cast<std::size_t>(op_class)]; }
   /// Share of the executed branches, guarded or not, whose lanes all went the same way; 1 where there was none.
@@ -52,11 +56,12 @@ struct Tally {
   std::vector<std::uint64_t> guarded, guarded_lanes;  ///< Only of guarded instructions.
   std::uint64_t sectors_load = 0, sectors_store = 0, bytes_load = 0, bytes_store = 0;
   std::uint64_t blocks = 0, warps = 0;
+  Timeline::Times times{};  ///< Summed over the blocks.
 
   void add(const Tally& other);
 };
 
-/// `scale`: blocks of the launch over blocks that ran.
-LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks);
+/// `blocks`: of the launch. `schedule`: of the timelines, null where there were none.
+LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks, const Schedule* schedule);
 
 }  // namespace softmax_dispatch::sim

@@ -77,6 +77,7 @@ void Executor::run_path(int path) {
     budget_ -= steps;
     steps_ += static_cast<std::uint64_t>(steps);
     run_steps(segment);
+    if (block_->timeline() != nullptr) block_->timeline()->segment(warp_->index(), index);
     if (!end_segment(path, segment)) return;
   } while (budget_ > 0);
 }

@@ -120,6 +120,10 @@ void Executor::memory_op(const Op& op) {
     if (at.global != 0) load_global(access, hint, at.global, at.addresses);
     if (at.shared != 0) load_shared(access, at.shared, at.addresses);
     if (at.local != 0) load_local(access, at.local, at.addresses);
+    if (at.global != 0 && block_->timeline() != nullptr) {
+      block_->timeline()->load(static_cast<std::uint32_t>(&op - program_.ops.data()), at.addresses, at.global,
+                               unsigned{access.bytes} * access.count);
+    }
     return;
   }
   if (at.global != 0) store_global(access, hint, at.global, at.addresses);

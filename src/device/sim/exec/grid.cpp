@@ -50,7 +50,8 @@ struct Shared {
         memory(of_memory),
         options(of_options),
         constants(launch_constants(of_launch)),
-        sample(of_launch.grid, of_launch.program->communicates ? 0 : of_options.sampled_blocks),
+        sample(of_launch.grid, of_launch.program->communicates ? 0 : of_options.sampled_blocks,
+               of_options.sample_group),
         order(sample.count(), of_options.seed),
         progress(std::max(1u, of_options.host_threads), of_options.resident_blocks),
         total(*of_launch.program) {}
@@ -117,7 +118,7 @@ class Worker {
       shared_.progress.leave();
       return false;
     }
-    if (spare_.empty()) spare_.push_back(std::make_unique<Block>(shared_.launch));
+    if (spare_.empty()) spare_.push_back(std::make_unique<Block>(shared_.launch, shared_.options.schedule));
     running_.push_back(std::move(spare_.back()));
     spare_.pop_back();
     running_.back()->reset(shared_.sample(shared_.order(order)), order, shared_.options.seed);
@@ -168,12 +169,18 @@ class Worker {
       if (finished) {
         ++executor_.tally().blocks;
         executor_.tally().warps += block.warps().size();
+        if (block.timeline() != nullptr) add_times(*block.timeline());
       }
     } catch (...) {
       note_fault(block.order());
     }
     shared_.progress.note_effects(index_, executor_.effects());
     return finished;
+  }
+
+  void add_times(const Timeline& timeline) {
+    const Timeline::Times times = timeline.end();
+    for (std::size_t i = 0; i < times.size(); ++i) executor_.tally().times[i] += times[i];
   }
 
   /// Nobody can go on: a deadlock, unless it only follows from the fault of another block.
@@ -241,7 +248,7 @@ LaunchCounts run(const GridLaunch& launch, const Allocations& memory, const RunO
     Worker(shared, 0).run([&] { helpers.start_if_worth(); });
   }
   if (shared.error) std::rethrow_exception(shared.error);
-  return summarise(*launch.program, shared.total, launch.grid);
+  return summarise(*launch.program, shared.total, launch.grid, options.schedule);
 }
 
 }  // namespace softmax_dispatch::sim

@@ -31,6 +31,9 @@ struct RunOptions {
   std::uint64_t resident_blocks = 1;
   /// At most so many blocks run, and the counts are scaled; 0: all. Blocks of a program that communicates all run.
   std::uint64_t sampled_blocks = 0;
+  std::uint64_t sample_group = 32;  ///< Consecutive blocks of a sample.
+  /// Where it is given, LaunchCounts::path and issue_slots are found.
+  const Schedule* schedule = nullptr;
 };
 
 /// Runs the launch to its end. Throws Error(device) for what the kernel does wrong, naming kernel, line, block, thread

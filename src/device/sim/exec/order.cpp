@@ -6,7 +6,6 @@ namespace softmax_dispatch::sim {
 namespace {
 
 constexpr int kRounds = 4;
-constexpr std::uint64_t kGroup = 32;
 
 /// The finaliser of SplitMix64.
 std::uint64_t mixed(std::uint64_t x) {
@@ -36,13 +35,16 @@ std::uint64_t Order::operator()(std::uint64_t position) const noexcept {
   return value;
 }
 
-Sample::Sample(std::uint64_t grid, std::uint64_t wanted)
-    : grid_(grid), count_(wanted == 0 || grid <= wanted + kGroup ? grid : (wanted + kGroup - 1) / kGroup * kGroup) {}
+Sample::Sample(std::uint64_t grid, std::uint64_t wanted, std::uint64_t group)
+    : grid_(grid),
+      group_(group),
+      count_(wanted == 0 || grid <= wanted + group ? grid : (wanted + group - 1) / group * group) {}
 
 std::uint64_t Sample::operator()(std::uint64_t position) const noexcept {
   if (count_ == grid_) return position;
-  const std::uint64_t groups = count_ / kGroup, group = position / kGroup;
-  return group * (grid_ / kGroup) / groups * kGroup + position % kGroup;
+  const std::uint64_t groups = count_ / group_, of_grid = grid_ / group_;
+  if (groups == 1) return of_grid / 2 * group_ + position;
+  return position / group_ * of_grid / groups * group_ + position % group_;
 }
 
 }  // namespace softmax_dispatch::sim

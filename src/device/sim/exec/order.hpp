@@ -17,15 +17,15 @@ class Order {
 };
 
 /// Which blocks of a grid are run when only some are: groups of consecutive ones, so that rows of every alignment are
-/// among them as often as in the grid.
+/// among them as often as in the grid. A single group is the grid's middle.
 class Sample {
  public:
-  Sample(std::uint64_t grid, std::uint64_t wanted);
+  Sample(std::uint64_t grid, std::uint64_t wanted, std::uint64_t group);
   std::uint64_t count() const noexcept { return count_; }
   std::uint64_t operator()(std::uint64_t position) const noexcept;
 
  private:
-  std::uint64_t grid_, count_;
+  std::uint64_t grid_, group_, count_;
 };
 
 }  // namespace softmax_dispatch::sim

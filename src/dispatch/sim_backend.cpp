@@ -1,0 +1,69 @@
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "device/sim/open.hpp"
+#include "dispatch/backend.hpp"
+#include "dispatch/toolchain.hpp"
+
+namespace softmax_dispatch::runtime {
+namespace {
+
+sim::SimOptions options() {
+  sim::SimOptions options;
+  options.host_memory = true;
+  // Nothing outlives a fault but the values that were written: the next call has a grid of its own.
+  options.sticky_faults = false;
+  return options;
+}
+
+/// A SimDevice is thread-safe as a whole, so that nothing here needs a lock.
+class SimBackend final : public Backend {
+ public:
+  explicit SimBackend(const std::string& arch) : device_(sim::open(arch, options())) {}
+
+  int current_device() override { return 0; }
+  Device& device(int /*ordinal*/) override { return *device_; }
+  bool is_capturing(Stream /*stream*/) override { return false; }
+  void run_cold(const std::function<void()>& work) override { work(); }
+
+  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) override {
+    return toolchain_.compile(id, constants, arch);
+  }
+
+  std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
+    return device.load(compiled.image, compiled.entry, compiled.resources);
+  }
+
+  verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
+                         const LoadedKernel& kernel) override {
+    try {
+      return verify::run(device, variant, constants, kernel, verify::Depth::brief);
+    } catch (const sim::Fault& fault) {
+      // It would be found again at every try, and the device goes on: another kernel can take the place of this one.
+      verify::Outcome outcome;
+      outcome.reason = fault.what();
+      return outcome;
+    }
+  }
+
+  std::shared_ptr<jit::Cache> cache() override { return toolchain_.cache(); }
+
+ private:
+  std::unique_ptr<sim::SimDevice> device_;
+  Toolchain toolchain_{jit::Output::ptx, [] { return 0; }};
+};
+
+}  // namespace
+
+Backend& sim_backend(const std::string& arch) {
+  // Never destroyed, as the backend of hardware.
+  static std::mutex mutex;
+  static auto& backends = *new std::map<std::string, std::unique_ptr<SimBackend>>;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<SimBackend>& slot = backends[arch];
+  if (!slot) slot = std::make_unique<SimBackend>(arch);
+  return *slot;
+}
+
+}  // namespace softmax_dispatch::runtime

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "jit/cache.hpp"
+#include "jit/compiler.hpp"
+
+namespace softmax_dispatch::runtime {
+
+/// NVRTC and the user's cache, each opened when it is first needed. Thread-safe.
+class Toolchain {
+ public:
+  /// `max_major` gives the newest major version of NVRTC that may be used (0: any) and may throw.
+  Toolchain(jit::Output output, std::function<int()> max_major) : output_(output), max_major_(std::move(max_major)) {}
+
+  /// `constants` are the compile-time constants alone. Throws Error(toolchain).
+  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) {
+    return compiler().compile(id, constants, arch);
+  }
+  std::shared_ptr<jit::Cache> cache();
+
+ private:
+  const jit::Compiler& compiler();
+
+  jit::Output output_;
+  std::function<int()> max_major_;
+  std::mutex mutex_;  ///< Guards what follows.
+  std::optional<std::shared_ptr<jit::Cache>> cache_;
+  std::optional<jit::Compiler> compiler_;
+};
+
+}  // namespace softmax_dispatch::runtime

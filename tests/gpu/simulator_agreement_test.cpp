@@ -1,0 +1,171 @@
+// The simulated device and this GPU give the same results for the same kernels and inputs: the PTX for compute_75 runs on
+// both, on the GPU through the driver's own compiler. They may differ by what the approximate functions are documented to
+// differ, and by what ptxas contracts.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/cuda/cuda.hpp"
+#include "device/sim/open.hpp"
+#include "jit/compiler.hpp"
+#include "variants/registry.hpp"
+#include "verify/inputs.hpp"
+
+namespace softmax_dispatch {
+namespace {
+
+constexpr std::int64_t kMostUlp = 8;
+constexpr std::uint64_t kSeed = 42;
+
+/// Position among the floats in their order: neighbours differ by one, -0 and +0 by none.
+std::int64_t place(float value) {
+  const auto bits = std::bit_cast<std::int32_t>(value);
+  return bits < 0 ? std::int64_t{std::numeric_limits<std::int32_t>::min()} - bits : bits;
+}
+
+/// Units in the last place between two results; a NaN is equal to a NaN and far from everything else.
+std::int64_t ulp_between(float a, float b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::isnan(a) == std::isnan(b) ? 0 : std::numeric_limits<std::int64_t>::max();
+  return std::abs(place(a) - place(b));
+}
+
+struct Worst {
+  std::int64_t ulp = -1;
+  std::uint64_t elements = 0, different = 0;
+  std::string where;
+
+  void compare(const std::vector<float>& x, const std::vector<float>& simulated, const std::vector<float>& measured,
+               const std::string& name) {
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::int64_t distance = ulp_between(simulated[i], measured[i]);
+      ++elements;
+      if (distance > 0) ++different;
+      if (distance <= ulp) continue;
+      ulp = distance;
+      where = fmt::format("{} element {}: x = {:a}, simulated {:a}, GPU {:a}", name, i, x[i], simulated[i], measured[i]);
+    }
+  }
+};
+
+class SimulatorAgreement : public testing::Test {
+ protected:
+  SimulatorAgreement() : gpu_(cuda::open(0)), simulated_(sim::open("sm_75")) {}
+
+  static std::vector<float> run(Device& device, const LoadedKernel& kernel, const Geometry& geometry,
+                                const std::vector<float>& x, std::int64_t M, std::int64_t N) {
+    Buffer in(device, x.size() * sizeof(float)), out(device, x.size() * sizeof(float));
+    device.upload(in.get(), x.data(), in.bytes());
+    device.fill(out.get(), 0xff, out.bytes());
+    device.launch({&kernel, geometry, in.get(), out.get(), M, N}, device.stream());
+    device.synchronize();
+    std::vector<float> y(x.size());
+    device.download(y.data(), out.get(), out.bytes());
+    return y;
+  }
+
+  void compare(const std::string& ptx, const std::string& entry, const Geometry& geometry, const std::vector<float>& x,
+               std::int64_t M, std::int64_t N, const std::string& name, Worst& worst) {
+    const auto on_gpu = gpu_->load(ptx, entry, {});
+    const auto on_simulator = simulated_->load(ptx, entry, {});
+    worst.compare(x, run(*simulated_, *on_simulator, geometry, x, M, N), run(*gpu_, *on_gpu, geometry, x, M, N), name);
+  }
+
+  const jit::Compiler& compiler() const { return compiler_; }
+
+ private:
+  std::unique_ptr<Device> gpu_;
+  std::unique_ptr<Device> simulated_;
+  jit::Compiler compiler_{jit::Nvrtc::open(), jit::Sources::product(), nullptr};
+};
+
+/// Lengths up to the kernel's reach: short, odd, around a warp and a block, long.
+std::vector<std::int64_t> lengths(const Variant& variant, const Constants& constants) {
+  const std::int64_t reach = std::min<std::int64_t>(variant.capacity_N(constants), 20011);
+  std::set<std::int64_t> all{reach};
+  for (const std::int64_t N : {1, 3, 33, 257, 1023, 4096, 20011}) {
+    if (N <= reach) all.insert(N);
+  }
+  return {all.begin(), all.end()};
+}
+
+// The fixed list of inputs is the verification suite's, each at every length, with two configurations of each variant.
+TEST_F(SimulatorAgreement, OfEveryVariantOverTheSuitesInputs) {
+  constexpr std::int64_t kRows = 5;
+  const Target target{arch_limits("sm_75"), 40};
+  Worst overall;
+  for (const Variant* variant : registry().all()) {
+    const std::string id(variant->id());
+    Worst worst;
+    std::vector<Constants> configs{variant->complete(Problem{DType::f32, kRows, 4096}, {}, target)};
+    configs.push_back(variant->extremes(target).front());
+    for (const Constants& constants : configs) {
+      const std::string ptx = compiler().compile_ptx(id, variant->compile_time(constants), "sm_75");
+      for (const std::int64_t N : lengths(*variant, constants)) {
+        for (const verify::Input& input : verify::inputs()) {
+          std::vector<float> x(static_cast<std::size_t>(kRows * N));
+          input.fill(x, kRows, N, kSeed);
+          const std::string name =
+              fmt::format("{} {} {}x{} {}", id, to_string(constants), kRows, N, input.name);
+          compare(ptx, id, variant->geometry(Problem{DType::f32, kRows, N}, constants), x, kRows, N, name, worst);
+        }
+      }
+    }
+    std::cout << id << ": " << worst.elements << " elements, " << worst.different << " not the same bits, at most "
+              << worst.ulp << " ulp (" << worst.where << ")\n";
+    EXPECT_LE(worst.ulp, kMostUlp) << worst.where;
+    if (worst.ulp > overall.ulp) overall = worst;
+  }
+  std::cout << "worst: " << overall.ulp << " ulp, " << overall.where << '\n';
+}
+
+// The approximate functions on their own. CUDA documents ex2.approx.ftz with 2 ulp, rcp.approx with 1 ulp, expf with
+// 2 ulp, and 1/x as rounded to nearest.
+TEST_F(SimulatorAgreement, OfTheSpecialFunctions) {
+  struct Function {
+    const char* name;
+    const char* body;
+    float from, to;
+  };
+  const Function functions[]{
+      {"ex2.approx.ftz", "asm(\"ex2.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -150, 129},
+      {"ex2.approx", "asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -150, 129},
+      {"rcp.approx.ftz", "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -1e3f, 1e3f},
+      {"expf", "r = expf(v);", -110, 90},
+      {"1/x", "r = 1.0f / v;", -1e3f, 1e3f},
+  };
+  constexpr std::int64_t kM = 1024, kN = 4096;
+  for (const Function& function : functions) {
+    const std::string source = fmt::format(
+        "extern \"C\" __global__ void k(const float* x, float* y, long long M, long long N) {{\n"
+        "  const long long i = blockIdx.x * 256ll + threadIdx.x;\n"
+        "  if (i >= M * N) return;\n"
+        "  const float v = x[i];\n"
+        "  float r;\n"
+        "  {}\n"
+        "  y[i] = r;\n"
+        "}}\n",
+        function.body);
+    const std::string ptx = jit::Nvrtc::open()->compile("k", source, {}, "compute_75", {"-std=c++17"}).image;
+    std::vector<float> x(static_cast<std::size_t>(kM * kN));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double share = (static_cast<double>(i) + 0.37) / static_cast<double>(x.size());
+      x[i] = static_cast<float>(function.from + share * (static_cast<double>(function.to) - function.from));
+    }
+    Worst worst;
+    compare(ptx, "k", {kM * kN / 256, 256, 0}, x, kM, kN, function.name, worst);
+    std::cout << function.name << " over [" << function.from << ", " << function.to << "]: " << worst.different << " of "
+              << worst.elements << " not the same bits, at most " << worst.ulp << " ulp (" << worst.where << ")\n";
+    EXPECT_LE(worst.ulp, 2) << worst.where;
+  }
+}
+
+}  // namespace
+}  // namespace softmax_dispatch
