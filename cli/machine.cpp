@@ -1,14 +1,18 @@
 #include "cli/machine.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "device/cuda/cuda.hpp"
+#include "device/sim/open.hpp"
 #include "support/env.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace softmax_dispatch::cli {
 namespace {
+
+constexpr std::string_view kDefaultArch = "sm_75";  // the oldest that is served
 
 std::string gpus_text(const Machine& machine) {
   if (machine.gpus.empty()) return machine.why_none;
@@ -37,29 +41,47 @@ std::string version_text(int cuda_version) {
 }
 
 std::string gpu_text(const DeviceInfo& gpu) {
+  if (gpu.simulated) return fmt::format("the simulated {} ({})", gpu.name, gpu.arch);
   return fmt::format("cuda:{} {} ({})", gpu.ordinal, gpu.name, gpu.arch);
 }
 
-void refuse_simulated(const DeviceChoice& choice) {
-  if (choice.kind == DeviceChoice::Kind::sim) {
-    throw_error(StatusCode::no_device,
-                "--device sim: the simulated device is not yet part of this version; name a GPU with cuda:K, or leave "
-                "--device out");
+DeviceInfo choose_device(const DeviceChoice& choice, std::string_view arch) {
+  using Kind = DeviceChoice::Kind;
+  const std::string simulated = "simulated are those of " + join(sim::simulated_archs(), ", ");
+  if (choice.kind == Kind::sim) {
+    if (const auto info = sim::simulated_info(arch.empty() ? kDefaultArch : arch)) return *info;
+    throw_error(StatusCode::no_device, "--device sim: no GPU of architecture {} is simulated; {}", arch, simulated);
   }
-}
-
-DeviceInfo choose_gpu(const DeviceChoice& choice, std::string_view arch) {
-  refuse_simulated(choice);
   const Machine machine = look_at_machine();
   const auto fits = [&](const DeviceInfo& gpu) {
-    return (arch.empty() || gpu.arch == arch) &&
-           (choice.kind == DeviceChoice::Kind::automatic || gpu.ordinal == choice.ordinal);
+    return (arch.empty() || gpu.arch == arch) && (choice.kind == Kind::automatic || gpu.ordinal == choice.ordinal);
   };
   const auto found = std::find_if(machine.gpus.begin(), machine.gpus.end(), fits);
   if (found != machine.gpus.end()) return *found;
-  const std::string wanted = choice.kind == DeviceChoice::Kind::cuda ? fmt::format("cuda:{}", choice.ordinal) : "a GPU";
-  throw_error(StatusCode::no_device, "{}{} is needed: {}", wanted,
-              arch.empty() ? "" : fmt::format(" of architecture {}", arch), gpus_text(machine));
+  if (choice.kind == Kind::automatic) {
+    if (const auto info = sim::simulated_info(arch)) return *info;
+  }
+  const std::string wanted = choice.kind == Kind::cuda ? fmt::format("cuda:{}", choice.ordinal) : "a GPU";
+  throw_error(StatusCode::no_device, "{}{} is needed: {}; {} (--device sim)", wanted,
+              arch.empty() ? "" : fmt::format(" of architecture {}", arch), gpus_text(machine), simulated);
+}
+
+bool is_simulated(const DeviceChoice& choice, std::string_view arch) {
+  if (choice.kind == DeviceChoice::Kind::automatic && !sim::simulated_info(arch)) return false;
+  return choose_device(choice, arch).simulated;
+}
+
+void announce_simulated(const DeviceInfo& device, const DeviceChoice& choice, std::string_view doing) {
+  if (!device.simulated || choice.kind == DeviceChoice::Kind::sim) return;
+  std::fputs(fmt::format("softmax-tune: no GPU of {} here: {} the simulated {} (times are a model's)\n", device.arch,
+                         doing, device.name)
+                 .c_str(),
+             stderr);
+}
+
+tuning::WorkerSettings worker_settings(const DeviceInfo& device, const std::filesystem::path& cache,
+                                       const std::string& nvrtc) {
+  return {device.arch, device.ordinal, cache, nvrtc, device.simulated};
 }
 
 std::shared_ptr<const jit::Nvrtc> open_nvrtc(const ArchLimits& arch) {

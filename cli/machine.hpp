@@ -24,14 +24,22 @@ struct Machine {
 Machine look_at_machine();
 
 std::string version_text(int cuda_version);   ///< 13000 -> "13.0"
-std::string gpu_text(const DeviceInfo& gpu);  ///< "cuda:0 NVIDIA H200 (sm_90)"
+std::string gpu_text(const DeviceInfo& gpu);  ///< "cuda:0 NVIDIA H200 (sm_90)", "the simulated Tesla T4 (sm_75)"
 
-/// The GPU that --device names, of architecture `arch` (empty: any). Throws Error(no_device), saying which GPUs there
-/// are.
-DeviceInfo choose_gpu(const DeviceChoice& choice, std::string_view arch);
+/// What --device names, of architecture `arch` (empty: any). Where it names nothing: a GPU, else the simulated GPU of
+/// the architecture. Throws Error(no_device), saying which GPUs there are and which are simulated.
+DeviceInfo choose_device(const DeviceChoice& choice, std::string_view arch);
 
-/// Throws Error(no_device) for --device sim.
-void refuse_simulated(const DeviceChoice& choice);
+/// Whether that is a simulated GPU, for commands that need none: an architecture without any is no error.
+bool is_simulated(const DeviceChoice& choice, std::string_view arch);
+
+/// Where the device is simulated and nobody asked for that: says so on stderr. `doing` is what it is used for: "tuning
+/// for".
+void announce_simulated(const DeviceInfo& device, const DeviceChoice& choice, std::string_view doing);
+
+/// For a worker on the device.
+tuning::WorkerSettings worker_settings(const DeviceInfo& device, const std::filesystem::path& cache,
+                                       const std::string& nvrtc);
 
 /// The NVRTC that fits the driver, where there is one. Throws Error(toolchain), also where it does not know `arch`.
 std::shared_ptr<const jit::Nvrtc> open_nvrtc(const ArchLimits& arch);

@@ -22,15 +22,18 @@ std::filesystem::path journal_of(const std::filesystem::path& table) {
 
 std::string origin_text(const table::Table& table) {
   const table::SweepRecord& sweep = table.sweep;
-  std::string text = fmt::format(
-      "{} on {} ({}, {} SMs) with NVRTC {} and driver {}\n", table.device.simulated ? "simulated" : "measured",
-      table.device.name, table.device.arch, table.device.sm_count, table.toolchain.nvrtc, table.toolchain.driver);
-  text += fmt::format("sweep {}, protocol {}, {} buffers, seed {}: {} configurations, {} measurements in {:.1f} s{}\n",
+  const std::string on = fmt::format("{} ({}, {} SMs) with NVRTC {}", table.device.name, table.device.arch,
+                                     table.device.sm_count, table.toolchain.nvrtc);
+  std::string text = table.device.simulated
+                         ? fmt::format("simulated, not measured: the times are a model's of {}\n", on)
+                         : fmt::format("measured on {} and driver {}\n", on, table.toolchain.driver);
+  text += fmt::format("sweep {}, protocol {}, {} buffers, seed {}: {} configurations, {} {} in {:.1f} s{}\n",
                       sweep.effort, sweep.protocol, sweep.buffers, sweep.seed, sweep.configs, sweep.measurements,
-                      sweep.duration_s, sweep.partial ? "; partial: it was not completed" : "");
+                      table.device.simulated ? "modelled times" : "measurements", sweep.duration_s,
+                      sweep.partial ? "; partial: it was not completed" : "");
   if (table.regret_geomean && table.regret_worst) {
-    text += fmt::format("regret over the swept shapes: geometric mean {:.4f}, worst {:.4f}\n", *table.regret_geomean,
-                        *table.regret_worst);
+    text += fmt::format("{}regret over the swept shapes: geometric mean {:.4f}, worst {:.4f}\n",
+                        table.device.simulated ? "modelled " : "", *table.regret_geomean, *table.regret_worst);
   }
   return text;
 }

@@ -1,6 +1,7 @@
 #include "tuning/candidates.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -92,6 +93,16 @@ std::vector<Config> candidates_at(const Problem& problem, const std::vector<Conf
     if (rank < 2) result.push_back(*config);
   }
   return result;
+}
+
+void keep_candidates(std::vector<Config>& configs, const std::vector<Problem>& shapes, const Registry& registry,
+                     const Target& target) {
+  std::set<Config> used;
+  for (const Problem& shape : shapes) {
+    std::vector<Config> candidates = candidates_at(shape, configs, registry, target);
+    used.insert(std::make_move_iterator(candidates.begin()), std::make_move_iterator(candidates.end()));
+  }
+  std::erase_if(configs, [&](const Config& config) { return !used.contains(config); });
 }
 
 std::vector<Problem> coarse_to_fine(std::vector<Problem> shapes) {

@@ -17,6 +17,10 @@ std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, 
 std::vector<Config> candidates_at(const Problem& problem, const std::vector<Config>& configs, const Registry& registry,
                                   const Target& target);
 
+/// Drops the configurations that are no candidate at any of the shapes.
+void keep_candidates(std::vector<Config>& configs, const std::vector<Problem>& shapes, const Registry& registry,
+                     const Target& target);
+
 /// The shapes ordered so that a sweep cut short covers every band of M with few row lengths rather than few bands with
 /// all: lengths by halving (the ends, the middle, the quarters, ...) for each alignment class, and at each length every
 /// M, likewise.

@@ -22,7 +22,6 @@ double rounded(double value, double digits) {
 
 table::Kernel kernel_of(const FitCandidate& candidate, const table::DeviceRecord& device) {
   const jit::Resources& used = candidate.compiled->resources;
-  const verify::Outcome& outcome = candidate.verified->outcome;
   table::Kernel kernel;
   kernel.name = table::kernel_name(candidate.config);
   kernel.dtype = candidate.compiled->dtype;
@@ -31,8 +30,11 @@ table::Kernel kernel_of(const FitCandidate& candidate, const table::DeviceRecord
   kernel.code_hash = candidate.compiled->code_hash;
   kernel.resources = {used.registers, used.stack_bytes, used.spill_store_bytes, used.spill_load_bytes,
                       used.shared_bytes};
-  kernel.verification = table::VerificationRecord{device.name,   device.simulated, verify::kSuite,
-                                                  outcome.cases, outcome.N_to,     outcome.worst_error};
+  if (candidate.verified) {
+    const verify::Outcome& outcome = candidate.verified->outcome;
+    kernel.verification = table::VerificationRecord{device.name,   device.simulated, verify::kSuite,
+                                                    outcome.cases, outcome.N_to,     outcome.worst_error};
+  }
   return kernel;
 }
 

@@ -38,6 +38,7 @@ std::vector<FitCandidate> eligible(const Journal& journal, const Registry& regis
     if (event.dtype == dtype) compiles[event.config].push_back(&event);
   for (const VerifyEvent& event : journal.verifications)
     if (event.dtype == dtype) verifications[event.config].push_back(&event);
+  const bool may_wait = journal.run && journal.run->device.simulated;
   for (const QuarantineEvent& event : journal.quarantines) quarantined.insert(event.config);
 
   std::vector<FitCandidate> result;
@@ -47,10 +48,12 @@ std::vector<FitCandidate> eligible(const Journal& journal, const Registry& regis
       if (config.variant != variant->id() || quarantined.contains(config)) continue;
       const auto verification = verifications.find(config);
       const CompileEvent* compiled = only_compile(events);
-      if (!compiled || verification == verifications.end()) continue;
-      const VerifyEvent* verified = only_verification(verification->second, compiled->code_hash);
-      if (!verified) continue;
-      const std::int64_t limit_N = std::min(variant->accurate_N(config.constants), verified->outcome.N_to);
+      if (!compiled) continue;
+      const bool tried = verification != verifications.end();
+      const VerifyEvent* verified = tried ? only_verification(verification->second, compiled->code_hash) : nullptr;
+      if (!verified && (tried || !may_wait)) continue;
+      std::int64_t limit_N = variant->accurate_N(config.constants);
+      if (verified) limit_N = std::min(limit_N, verified->outcome.N_to);
       result.push_back({config, variant, limit_N, compiled, verified});
     }
   }

@@ -19,11 +19,13 @@ struct FitCandidate {
   const Variant* variant = nullptr;
   std::int64_t limit_N = 0;  ///< The longest row it may be given: within its accuracy and its verification.
   const CompileEvent* compiled = nullptr;
-  const VerifyEvent* verified = nullptr;
+  const VerifyEvent* verified = nullptr;  ///< Null on a simulated device where it has yet to be.
 };
 
 /// Compiled without error and without local memory, verified as compiled, never quarantined, known to the registry and
-/// selectable. In the order of the registry, then of the constants: the order of the journal's lines plays no part.
+/// selectable. On a simulated device verifying takes longer than timing, and what is chosen is verified after it was
+/// timed: there only what failed is not eligible. In the order of the registry, then of the constants: the order of the
+/// journal's lines plays no part.
 std::vector<FitCandidate> eligible(const Journal& journal, const Registry& registry, DType dtype);
 
 /// Times of the candidates, by their position, at the shapes of one alignment class.

@@ -117,6 +117,10 @@ class Pool {
 
 }  // namespace
 
+std::size_t cores() {
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
 void run_in_workers(std::size_t workers, const WorkerCommand& command, const WorkerSettings& settings,
                     const PoolJobs& jobs) {
   if (jobs.count > 0) Pool(command, settings, jobs).run(workers);

@@ -19,6 +19,9 @@ struct PoolJobs {
   const std::atomic<bool>* stop = nullptr;      ///< When set, no further job is started.
 };
 
+/// Cores of this machine: how many workers can compute at once.
+std::size_t cores();
+
 /// Returns when every job has finished or `stop` was set. Throws the Error of a worker that cannot be started, or that
 /// a job has thrown, where no worker is left to do the jobs.
 void run_in_workers(std::size_t workers, const WorkerCommand& command, const WorkerSettings& settings,

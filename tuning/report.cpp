@@ -77,8 +77,10 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows, con
 std::string thresholds_text(const table::Table& table) {
   std::string text;
   for (const table::OpTable& op : table.tables) {
-    text += fmt::format("### {} {} on {} ({}, {})\n\n", to_string(op.dtype), op.op, table.device.name,
-                        table.device.arch, table.device.simulated ? "simulated" : "measured");
+    text += fmt::format("### {} {} on {}{} ({}{})\n\n", to_string(op.dtype), op.op,
+                        table.device.simulated ? "the simulated " : "", table.device.name, table.device.arch,
+                        table.device.simulated ? "" : ", measured");
+    if (table.device.simulated) text += "Nothing was measured: the times behind these thresholds are a model's.\n\n";
     if (table.sweep.partial)
       text += "The sweep was cut short: these thresholds rest on what had been measured by then.\n\n";
     text += pins_text(table, op.dtype);

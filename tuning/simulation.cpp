@@ -1,21 +1,17 @@
 #include "tuning/simulation.hpp"
 
 namespace softmax_dispatch::tuning {
-namespace {
-
-constexpr std::uint64_t kTimedBlocks = 8;
-
-}  // namespace
 
 sim::SimOptions simulation_options() {
-  return {.host_threads = 1, .sampled_blocks = kTimedBlocks};
+  return {.host_threads = 1};
 }
 
 void throw_with_line(const jit::Compiler& compiler, const std::string& id, const Constants& compile_time,
                      const std::string& arch, const Resources& resources,
-                     const std::function<void(Device& device, const LoadedKernel& kernel)>& again) {
+                     const std::function<void(sim::SimDevice& device, const LoadedKernel& kernel)>& again,
+                     const sim::SimOptions& options) {
   const std::string ptx = compiler.compile_ptx(id, compile_time, arch, true);
-  const auto device = sim::open(arch, simulation_options());
+  const auto device = sim::open(arch, options);
   const auto kernel = device->load(ptx, id, resources);
   again(*device, *kernel);
 }

@@ -17,7 +17,7 @@ inline constexpr double kCompileSeconds = 180;
 inline constexpr double kVerifySeconds = 30;
 inline constexpr double kTimeSeconds = 30;
 
-/// What is told of each result on the calling thread, in the order in which they come in.
+/// What is told of each result on the calling thread, in the order in which they come in; may be empty.
 template <typename Result>
 using OnResult = std::function<void(std::size_t i, const Result& result)>;
 
@@ -34,6 +34,7 @@ struct Verified {
 };
 std::vector<std::optional<Verified>> verify_configs(const std::vector<Config>& configs, verify::Depth depth,
                                                     const WorkerCommand& command, const WorkerSettings& settings,
-                                                    const OnResult<Verified>& on_result, const std::atomic<bool>* stop);
+                                                    const OnResult<Verified>& on_result, const std::atomic<bool>* stop,
+                                                    double limit_s = kVerifySeconds);
 
 }  // namespace softmax_dispatch::tuning

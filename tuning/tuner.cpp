@@ -13,11 +13,15 @@
 #include "tuning/candidates.hpp"
 #include "tuning/fit.hpp"
 #include "tuning/journal.hpp"
+#include "tuning/shape_pool.hpp"
 #include "tuning/shape_timer.hpp"
 #include "tuning/stages.hpp"
 
 namespace softmax_dispatch::tuning {
 namespace {
+
+/// In a table's sweep: the times are a model's, in the place of the protocol by which they would be measured.
+constexpr char kModelProtocol[] = "model";
 
 using Clock = std::chrono::steady_clock;
 
@@ -38,7 +42,7 @@ class Tune {
       : options_(options),
         registry_(registry),
         sources_(sources),
-        settings_{options.arch, options.device, options.cache, ""},
+        settings_{options.arch, options.device, options.cache, "", options.simulated},
         timer_(options.worker, settings_,
                [this](const Config& config, const std::string& reason) { quarantine(config, "measure", reason); }) {}
 
@@ -46,11 +50,14 @@ class Tune {
     open_device();
     journal_.emplace(options_.journal);
     journal_->append(run_event());
+    const bool verify_all = options_.verify_all.value_or(!info_.simulated);
     for (const auto& [dtype, configs] : configs_) {
-      const std::vector<Config> compiled = compile(dtype, configs);
-      const std::vector<Config> verified = verify(dtype, compiled);
-      measure(dtype, verified);
+      std::vector<Config> candidates = compile(dtype, configs);
+      if (verify_all) candidates = verify(dtype, candidates);
+      std::erase_if(candidates, [&](const Config& one) { return !registry_.at(one.variant).selectable(); });
+      measure(dtype, candidates);
     }
+    if (!verify_all) verify_chosen();
     journal_->append(EndEvent{elapsed_s(), partial_});
     journal_.reset();
     report("fit", 0, 1, "");
@@ -91,12 +98,14 @@ class Tune {
       std::vector<Config> configs = sweep_configs(options_.sweep, registry_, target_, dtype);
       if (configs.empty())
         throw_error(StatusCode::unsupported, "no variant computes {}: take another dtype", to_string(dtype));
-      add_pinned(dtype, configs);
-      configs_.emplace_back(dtype, std::move(configs));
-      if (shapes_of(dtype).empty())
+      const std::vector<Problem> shapes = shapes_of(dtype);
+      if (shapes.empty())
         throw_error(StatusCode::invalid_argument,
                     "no shape of the sweep has at most {} elements and fits the device's memory: take smaller M or N",
                     options_.sweep.max_elements);
+      keep_candidates(configs, shapes, registry_, target_);
+      add_pinned(dtype, configs);
+      configs_.emplace_back(dtype, std::move(configs));
     }
   }
 
@@ -117,9 +126,10 @@ class Tune {
     RunEvent event;
     event.library_version = SOFTMAX_DISPATCH_VERSION;
     event.device = {info_.name, info_.arch, info_.sm_count, info_.l2_bytes, info_.memory_bus_bits, info_.simulated};
-    event.toolchain = {timer_.worker().nvrtc_build(), jit::Compiler::flags(), cuda_version_text(info_.driver_version)};
+    event.toolchain = {timer_.worker().nvrtc_build(), jit::Compiler::flags(),
+                       info_.simulated ? "none" : cuda_version_text(info_.driver_version)};
     event.sweep.effort = options_.sweep.name;
-    event.sweep.protocol = to_string(options_.protocol);
+    event.sweep.protocol = info_.simulated ? kModelProtocol : to_string(options_.protocol);
     event.sweep.buffers = options_.protocol == Protocol::graph ? "cold" : "warm";
     event.sweep.seed = static_cast<std::int64_t>(options_.seed);
     event.sweep.M = options_.sweep.M;
@@ -200,39 +210,82 @@ class Tune {
              seconds_left(start, static_cast<double>(done), static_cast<double>(configs.size())));
     };
     report("verify", 0, configs.size(), "");
-    verify_configs(configs, verify::Depth::full, options_.worker, settings_, on_result, options_.interrupted);
+    verify_configs(configs, verify::Depth::full, options_.worker, settings_, on_result, options_.interrupted,
+                   options_.verify_limit_s);
     std::vector<Config> verified;
     for (const Config& config : configs)
-      if (passed.contains(config) && registry_.at(config.variant).selectable()) verified.push_back(config);
+      if (passed.contains(config)) verified.push_back(config);
     return verified;
   }
 
-  void measure(DType dtype, const std::vector<Config>& configs) {
-    struct Shape {
-      Problem problem;
-      std::vector<Config> candidates;
-    };
-    std::vector<Shape> todo;
-    double total = 0, done = 0;
-    for (const Problem& problem : coarse_to_fine(shapes_of(dtype))) {
-      todo.push_back({problem, candidates_at(problem, configs, registry_, target_)});
-      total += static_cast<double>(todo.back().candidates.size());
-    }
-    const ShapePlan plan = shape_plan();
-    const Clock::time_point start = Clock::now();
-    for (std::size_t i = 0; i < todo.size(); ++i) {
-      if (interrupted() || (options_.budget_s && elapsed_s() >= *options_.budget_s)) {
-        partial_ = true;
-        return;
+  /// Until every kernel of the table is verified, but for what a person pinned and failed.
+  void verify_chosen() {
+    std::set<std::pair<DType, Config>> tried;
+    while (!interrupted()) {
+      std::map<DType, std::vector<Config>> chosen;
+      for (const table::Kernel& kernel : fit_journal().kernels) {
+        const bool unknown = !kernel.verification && code_hash_.contains(kernel.config);
+        if (unknown && tried.emplace(kernel.dtype, kernel.config).second) chosen[kernel.dtype].push_back(kernel.config);
       }
-      const auto& [problem, candidates] = todo[i];
-      report("measure", i, todo.size(), to_string(problem), seconds_left(start, done, total));
-      const std::string best = record(problem, timer_.time(problem, candidates, plan));
-      done += static_cast<double>(candidates.size());
-      report("measure", i + 1, todo.size(), fmt::format("{} best {}", to_string(problem), best),
-             seconds_left(start, done, total));
+      if (chosen.empty()) return;
+      for (const auto& [dtype, configs] : chosen) verify(dtype, configs);
     }
-    partial_ = partial_ || interrupted();
+    partial_ = true;
+  }
+
+  bool time_is_up() const { return interrupted() || (options_.budget_s && elapsed_s() >= *options_.budget_s); }
+
+  /// The shapes of a dtype, and how far measuring them is; a shape takes as long as it has candidates.
+  struct Measuring {
+    std::vector<ShapeField> todo;
+    double total = 0, done = 0;
+    std::size_t shapes_done = 0;
+    Clock::time_point start = Clock::now();
+  };
+
+  void measure(DType dtype, const std::vector<Config>& configs) {
+    Measuring measuring;
+    for (const Problem& problem : coarse_to_fine(shapes_of(dtype))) {
+      measuring.todo.push_back({problem, candidates_at(problem, configs, registry_, target_)});
+      measuring.total += static_cast<double>(measuring.todo.back().candidates.size());
+    }
+    if (info_.simulated)
+      measure_on_all_cores(measuring);
+    else
+      measure_in_turn(measuring);
+    partial_ = partial_ || interrupted() || measuring.shapes_done < measuring.todo.size();
+  }
+
+  void measure_in_turn(Measuring& measuring) {
+    const ShapePlan plan = shape_plan();
+    for (const ShapeField& shape : measuring.todo) {
+      if (time_is_up()) return;
+      report("measure", measuring.shapes_done, measuring.todo.size(), to_string(shape.problem),
+             seconds_left(measuring.start, measuring.done, measuring.total));
+      note(measuring, shape, timer_.time(shape.problem, shape.candidates, plan));
+    }
+  }
+
+  void measure_on_all_cores(Measuring& measuring) {
+    std::atomic<bool> stop = time_is_up();
+    report("measure", 0, measuring.todo.size(), "");
+    ShapeEvents events;
+    events.timed = [&](std::size_t i, const std::vector<Timed>& field) {
+      note(measuring, measuring.todo[i], field);
+      if (time_is_up()) stop = true;
+    };
+    events.quarantined = [&](const Config& config, const std::string& reason) {
+      quarantine(config, "measure", reason);
+    };
+    time_shapes(measuring.todo, shape_plan().screen, options_.worker, settings_, events, stop);
+  }
+
+  void note(Measuring& measuring, const ShapeField& shape, const std::vector<Timed>& field) {
+    const std::string best = record(shape.problem, field);
+    measuring.done += static_cast<double>(shape.candidates.size());
+    report("measure", ++measuring.shapes_done, measuring.todo.size(),
+           fmt::format("{} best {}", to_string(shape.problem), best),
+           seconds_left(measuring.start, measuring.done, measuring.total));
   }
 
   /// The sweep's shapes of which two pairs of buffers fit the device.

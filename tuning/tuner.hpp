@@ -24,8 +24,9 @@ struct Progress {
 };
 
 struct TuneOptions {
-  std::string arch;  ///< "sm_90"
-  int device = 0;    ///< Ordinal of a GPU of that architecture.
+  std::string arch;        ///< "sm_90"
+  int device = 0;          ///< Ordinal of a GPU of that architecture.
+  bool simulated = false;  ///< Instead: the simulated GPU of that architecture.
   Sweep sweep;
   std::vector<DType> dtypes{DType::f32};
   std::uint64_t seed = 42;
@@ -35,6 +36,10 @@ struct TuneOptions {
   std::optional<table::Table> previous;  ///< The table to be replaced: its pins survive.
   WorkerCommand worker;
   std::filesystem::path cache;  ///< Folder of the cubin cache.
+  /// Whether every candidate is verified, before it is timed. Not set: not on a simulated device, where that takes
+  /// long.
+  std::optional<bool> verify_all;
+  double verify_limit_s = 30;  ///< For one case of a verification, before its worker is taken to hang.
   std::function<void(const Progress&)> progress;
   const std::atomic<bool>* interrupted = nullptr;  ///< Set by a signal handler: finish with what there is.
 };
@@ -52,9 +57,11 @@ struct TuneResult {
   std::vector<Rejected> rejected;
 };
 
-/// enumerate -> compile (in parallel) -> drop what spills -> verify -> screen -> measure finalists -> fit. Never throws
-/// for a bad candidate; throws Error for what stops the tune: no device, no NVRTC, a journal that cannot be written,
-/// nothing that verifies.
+/// enumerate -> compile (in parallel) -> drop what spills -> verify -> screen -> measure finalists -> fit. On a
+/// simulated device, where verifying takes seconds and timing milliseconds: ... -> drop what spills -> measure -> fit
+/// -> verify what the fit chose -> fit again without what failed, until every kernel of the table is verified. Never
+/// throws for a bad candidate; throws Error for what stops the tune: no device, no NVRTC, a journal that cannot be
+/// written, nothing that verifies.
 TuneResult tune(const TuneOptions& options, const Registry& registry, const jit::Sources& sources);
 
 /// Compiles configurations in parallel over worker processes, in order of the request. `progress` may be empty.

@@ -118,9 +118,15 @@ std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vect
       continue;
     }
     announce_(to_string(config));
-    candidates.push_back({config, &loaded(config.variant, variant.compile_time(config.constants)),
-                          variant.geometry(problem, config.constants)});
-    positions.push_back(i);
+    try {
+      candidates.push_back({config, &loaded(config.variant, variant.compile_time(config.constants)),
+                            variant.geometry(problem, config.constants)});
+      positions.push_back(i);
+    } catch (const Error& error) {
+      // An instruction that the simulated device does not know costs the candidate alone.
+      if (error.code() != StatusCode::unsupported) throw;
+      results[i].error = error.what();
+    }
   }
   if (!measurer_) measurer_.emplace(device(), announce_);
   std::vector<TimeResult> timed = time(*measurer_, problem, candidates, plan);

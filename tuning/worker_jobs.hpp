@@ -36,8 +36,8 @@ class WorkerJobs {
   Device& device();
   const LoadedKernel& loaded(const std::string& id, const Constants& constants);
   void throw_with_line(const Config& config, const Use& again) const;
-  std::vector<TimeResult> time(Measurer& measurer, const Problem& problem,
-                               std::span<const MeasureCandidate> candidates, const TimingPlan& plan);
+  std::vector<TimeResult> time(Measurer& measurer, const Problem& problem, std::span<const MeasureCandidate> candidates,
+                               const TimingPlan& plan);
 
   const Registry& registry_;
   WorkerSettings settings_;

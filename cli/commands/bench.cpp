@@ -100,7 +100,12 @@ std::string rows_text(const std::vector<tuning::BenchRow>& rows, bool all_varian
   return text;
 }
 
-Json rows_json(const std::vector<tuning::BenchRow>& rows) {
+std::string origin_text(const DeviceInfo& device) {
+  return fmt::format("{} {}\n", device.simulated ? "times of a model, not measured: on" : "measured on",
+                     gpu_text(device));
+}
+
+Json rows_json(const std::vector<tuning::BenchRow>& rows, const DeviceInfo& device) {
   Json json = Json::array();
   for (const tuning::BenchRow& row : rows) {
     Json variants = Json::array();
@@ -117,6 +122,8 @@ Json rows_json(const std::vector<tuning::BenchRow>& rows) {
                     {"time_us", row.time_us},
                     {"limit_us", row.limit_us},
                     {"gb_per_s", row.gb_per_s},
+                    {"device", device.name},
+                    {"simulated", device.simulated},
                     {"variants", std::move(variants)}});
   }
   return json;
@@ -127,33 +134,35 @@ Json rows_json(const std::vector<tuning::BenchRow>& rows) {
 int run(const BenchOptions& options) {
   std::optional<table::Table> table;
   if (options.table) table = load_table(*options.table);
-  const DeviceInfo gpu = choose_gpu(options.device, table ? table->device.arch : "");
+  const DeviceInfo device = choose_device(options.device, table ? table->device.arch : "");
+  announce_simulated(device, options.device, "timing on");
 
   Dispatcher dispatcher;
   check(Dispatcher::create({options.table ? options.table->string() : "", ""}, dispatcher));
   const auto choose = [&](const Problem& problem) {
     std::string text;
-    check(dispatcher.choice(problem, gpu.arch.c_str(), text));
+    check(dispatcher.choice(problem, device.arch.c_str(), text));
     return parse_config(text);
   };
   std::vector<Config> candidates;
   if (options.all_variants) {
-    candidates = all_configs(tuning::load_sweep(table ? table->sweep.effort : "quick"), {gpu.limits, gpu.sm_count});
+    candidates =
+        all_configs(tuning::load_sweep(table ? table->sweep.effort : "quick"), {device.limits, device.sm_count});
   }
 
   const RunCache cache;
   ProgressLine line(options.quiet);
   tuning::BenchOptions bench;
   bench.worker = worker_command();
-  bench.settings = {gpu.arch, gpu.ordinal, cache.path(), open_nvrtc(gpu.limits)->path()};
+  bench.settings = worker_settings(device, cache.path(), open_nvrtc(device.limits)->path());
   bench.plan = {options.protocol, kReplays, options.seed};
   bench.all_variants = options.all_variants;
   bench.progress = [&](const tuning::Progress& progress) { line.update(progress); };
   const auto rows = tuning::bench(options.problems, candidates, choose, bench, registry());
   if (options.json) {
-    print_json(rows_json(rows));
+    print_json(rows_json(rows, device));
   } else {
-    print(rows_text(rows, options.all_variants));
+    print(rows_text(rows, options.all_variants) + origin_text(device));
   }
   return kDone;
 }

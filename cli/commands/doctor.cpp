@@ -11,9 +11,11 @@
 #include "cli/json.hpp"
 #include "cli/machine.hpp"
 #include "cli/tables.hpp"
+#include "device/sim/open.hpp"
 #include "jit/cache.hpp"
 #include "support/env.hpp"
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace softmax_dispatch::cli {
 namespace {
@@ -27,14 +29,23 @@ struct Finding {
 
 Finding driver_finding(const Machine& machine) {
   if (!machine.driver_version) {
-    return {
-        "driver",
-        "none",
-        {{"found", false}},
-        "driver: " + machine.why_none + "; without a GPU, `list --arch sm_75 --resources` and `profile` still work"};
+    return {"driver",
+            "none",
+            {{"found", false}},
+            "driver: " + machine.why_none + "; without a GPU, a tune of an architecture that is simulated still works"};
   }
   const std::string version = version_text(*machine.driver_version);
   return {"driver", "CUDA " + version, {{"found", true}, {"cuda_version", version}}, {}};
+}
+
+Json gpu_json(const DeviceInfo& gpu) {
+  return {{"name", gpu.name},
+          {"arch", gpu.arch},
+          {"sm_count", gpu.sm_count},
+          {"l2_bytes", gpu.l2_bytes},
+          {"memory_bytes", gpu.memory_bytes},
+          {"memory_bus_bits", gpu.memory_bus_bits},
+          {"dram_peak_gb_per_s", gpu.dram_peak_gb_per_s()}};
 }
 
 Finding gpus_finding(const Machine& machine) {
@@ -48,15 +59,21 @@ Finding gpus_finding(const Machine& machine) {
     finding.text +=
         fmt::format("{}{}, {} SMs, {} MiB L2, {} MiB, DRAM peak {:.0f} GB/s", finding.text.empty() ? "" : "; ",
                     gpu_text(gpu), gpu.sm_count, gpu.l2_bytes >> 20, gpu.memory_bytes >> 20, gpu.dram_peak_gb_per_s());
-    finding.json.push_back({{"name", gpu.name},
-                            {"arch", gpu.arch},
-                            {"ordinal", gpu.ordinal},
-                            {"sm_count", gpu.sm_count},
-                            {"l2_bytes", gpu.l2_bytes},
-                            {"memory_bytes", gpu.memory_bytes},
-                            {"memory_bus_bits", gpu.memory_bus_bits},
-                            {"dram_peak_gb_per_s", gpu.dram_peak_gb_per_s()}});
+    finding.json.push_back(gpu_json(gpu));
+    finding.json.back()["ordinal"] = gpu.ordinal;
   }
+  return finding;
+}
+
+std::string simulated_text() {
+  std::vector<std::string> texts;
+  for (const std::string& arch : sim::simulated_archs()) texts.push_back(gpu_text(*sim::simulated_info(arch)));
+  return join(texts, ", ");
+}
+
+Finding simulated_finding() {
+  Finding finding{"simulated", simulated_text(), Json::array(), {}};
+  for (const std::string& arch : sim::simulated_archs()) finding.json.push_back(gpu_json(*sim::simulated_info(arch)));
   return finding;
 }
 
@@ -138,7 +155,7 @@ Finding table_finding(const Machine& machine) {
 int run(const DoctorOptions& options) {
   const Machine machine = look_at_machine();
   const std::vector<Finding> findings{driver_finding(machine), nvrtc_finding(machine), gpus_finding(machine),
-                                      cache_finding(), table_finding(machine)};
+                                      simulated_finding(),     cache_finding(),        table_finding(machine)};
   const bool has_nvrtc = findings[1].json["found"].get<bool>();
   const int code = machine.gpus.empty() ? kNoDevice : has_nvrtc ? kDone : kFailed;
 
@@ -158,8 +175,9 @@ int run(const DoctorOptions& options) {
   if (options.json) {
     print_json(json);
   } else {
-    const char* verdict = code == kDone ? "ready to tune\n" : "not ready to tune\n";
-    print(table.text() + "\n" + verdict + advice_text);
+    std::string verdict = code == kDone ? "ready to tune" : "not ready to tune";
+    if (machine.gpus.empty() && has_nvrtc) verdict = "no GPU to tune: ready to tune for " + simulated_text();
+    print(table.text() + "\n" + verdict + "\n" + advice_text);
   }
   return code;
 }

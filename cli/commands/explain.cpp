@@ -152,8 +152,8 @@ Json json_of_candidate(const Candidate& candidate) {
 }
 
 std::string explanation_text(const Problem& problem, const Config& chosen, const std::string& reason,
-                             const std::vector<Candidate>& candidates) {
-  TextTable table({"candidate", "time us", "skipped"});
+                             const std::vector<Candidate>& candidates, bool simulated) {
+  TextTable table({"candidate", simulated ? "simulated us" : "time us", "skipped"});
   for (const Candidate& candidate : candidates) {
     table.add({to_string(candidate.config), candidate.time_us ? fmt::format("{:.3f}", *candidate.time_us) : "",
                candidate.skipped});
@@ -174,12 +174,13 @@ int run(const ExplainOptions& options) {
   const std::string reason = reason_text(choice);
   const std::vector<Candidate> candidates = candidates_of(table, options);
   if (!options.json) {
-    print(explanation_text(options.problem, chosen, reason, candidates));
+    print(explanation_text(options.problem, chosen, reason, candidates, table.device.simulated));
     return kDone;
   }
   Json json{{"problem", to_string(options.problem)},
             {"chosen", json_of(chosen)},
             {"reason", reason},
+            {"simulated", table.device.simulated},
             {"candidates", Json::array()}};
   for (const Candidate& candidate : candidates) json["candidates"].push_back(json_of_candidate(candidate));
   print_json(json);

@@ -114,6 +114,7 @@ std::vector<Row> compile_rows(const ListOptions& options) {
   settings.arch = options.arch;
   settings.cache = cache.path();
   settings.nvrtc = open_nvrtc(target.limits)->path();
+  settings.simulated = is_simulated({}, options.arch);  // the cache then has what a tune of that device compiles
 
   ProgressLine line(options.quiet);
   const auto begin = std::chrono::steady_clock::now();

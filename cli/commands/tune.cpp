@@ -74,13 +74,15 @@ int run(const TuneOptions& options) {
   check_writable(options.out);
   check_writable(journal_of(options.out));
   auto previous = table_to_replace(options);
-  const DeviceInfo gpu = choose_gpu(options.device, options.arch);
+  const DeviceInfo device = choose_device(options.device, options.arch);
+  announce_simulated(device, options.device, "tuning for");
 
   const RunCache cache;
   const InterruptGuard interrupt;
   tuning::TuneOptions tune;
   tune.arch = options.arch;
-  tune.device = gpu.ordinal;
+  tune.device = device.ordinal;
+  tune.simulated = device.simulated;
   tune.sweep = options.sweep;
   tune.dtypes = options.dtypes;
   tune.seed = options.seed;

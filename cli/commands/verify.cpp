@@ -1,7 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <memory>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -11,14 +11,10 @@
 #include "cli/json.hpp"
 #include "cli/machine.hpp"
 #include "cli/tables.hpp"
-#include "support/error.hpp"
-#include "tuning/worker.hpp"
+#include "tuning/stages.hpp"
 
 namespace softmax_dispatch::cli {
 namespace {
-
-constexpr double kCompileTimeoutS = 120;
-constexpr double kVerifyTimeoutS = 600;
 
 struct Verdict {
   const table::Kernel* kernel = nullptr;
@@ -26,37 +22,37 @@ struct Verdict {
   verify::Outcome outcome;
 };
 
-/// Verifies kernels one after the other; one that ends its worker gets another one started for the next.
-class Verifier {
- public:
-  explicit Verifier(tuning::WorkerSettings settings) : settings_(std::move(settings)) {}
-
-  Verdict run(const table::Kernel& kernel) {
-    Verdict verdict{&kernel, false, {}};
-    if (!worker_) worker_ = std::make_unique<tuning::Worker>(worker_command(), settings_);
-    try {
-      const auto compiled = worker_->compile(kernel.config, kCompileTimeoutS);
-      if (compiled.error) {
-        verdict.outcome.reason = "does not compile: " + *compiled.error;
-        return verdict;
-      }
-      verdict.same_code = compiled.code_hash == kernel.code_hash;
-      verdict.outcome = worker_->verify(kernel.config, verify::Depth::full, kVerifyTimeoutS);
-    } catch (const tuning::WorkerLost& lost) {
-      verdict.outcome.reason = lost.what();
-      worker_.reset();
-    } catch (const Error& error) {
-      verdict.outcome.reason = error.what();
-    }
-    return verdict;
+/// Compiles and verifies the kernels in worker processes, in the order of the table. `progress` is told of each.
+std::vector<Verdict> verify_kernels(const std::vector<table::Kernel>& kernels, const tuning::WorkerSettings& settings,
+                                    const std::function<void(std::size_t done, const Config&)>& progress) {
+  std::vector<Verdict> verdicts;
+  std::vector<Config> configs;
+  for (const table::Kernel& kernel : kernels) {
+    verdicts.push_back({&kernel, false, {}});
+    configs.push_back(kernel.config);
   }
+  std::vector<Config> sound;
+  std::vector<std::size_t> positions;
+  const auto compiled = tuning::compile_configs(configs, worker_command(), settings, {}, nullptr);
+  for (std::size_t i = 0; i < compiled.size(); ++i) {
+    if (compiled[i]->error) {
+      verdicts[i].outcome.reason = "does not compile: " + *compiled[i]->error;
+      continue;
+    }
+    verdicts[i].same_code = compiled[i]->code_hash == kernels[i].code_hash;
+    sound.push_back(configs[i]);
+    positions.push_back(i);
+  }
+  std::size_t done = configs.size() - sound.size();
+  const auto on_result = [&](std::size_t i, const tuning::Verified& verified) {
+    verdicts[positions[i]].outcome = verified.outcome;
+    progress(++done, sound[i]);
+  };
+  tuning::verify_configs(sound, verify::Depth::full, worker_command(), settings, on_result, nullptr);
+  return verdicts;
+}
 
- private:
-  tuning::WorkerSettings settings_;
-  std::unique_ptr<tuning::Worker> worker_;
-};
-
-std::string verdicts_text(const std::vector<Verdict>& verdicts) {
+std::string verdicts_text(const std::vector<Verdict>& verdicts, const DeviceInfo& device) {
   TextTable table({"kernel", "configuration", "verified", "cases", "worst error", "code", "reason"});
   for (const Verdict& verdict : verdicts) {
     const verify::Outcome& outcome = verdict.outcome;
@@ -64,10 +60,11 @@ std::string verdicts_text(const std::vector<Verdict>& verdicts) {
                std::to_string(outcome.cases), fmt::format("{:.3f}", outcome.worst_error),
                verdict.same_code ? "as in the table" : "other than in the table", outcome.reason});
   }
-  return table.text() + "\nworst error: the largest error over its tolerance; below 1 passes\n";
+  return fmt::format("{}\nverified on {}\nworst error: the largest error over its tolerance; below 1 passes\n",
+                     table.text(), gpu_text(device));
 }
 
-Json verdicts_json(const std::vector<Verdict>& verdicts) {
+Json verdicts_json(const std::vector<Verdict>& verdicts, const DeviceInfo& device) {
   Json json = Json::array();
   for (const Verdict& verdict : verdicts) {
     const verify::Outcome& outcome = verdict.outcome;
@@ -78,6 +75,8 @@ Json verdicts_json(const std::vector<Verdict>& verdicts) {
     entry["N_to"] = bound_json(outcome.N_to);
     entry["worst_error"] = outcome.worst_error;
     entry["same_code"] = verdict.same_code;
+    entry["device"] = device.name;
+    entry["simulated"] = device.simulated;
     if (!outcome.passed) entry["reason"] = outcome.reason;
     json.push_back(std::move(entry));
   }
@@ -88,26 +87,23 @@ Json verdicts_json(const std::vector<Verdict>& verdicts) {
 
 int run(const VerifyOptions& options) {
   const table::Table table = load_table(options.table);
-  const DeviceInfo gpu = choose_gpu(options.device, table.device.arch);
+  const DeviceInfo device = choose_device(options.device, table.device.arch);
+  announce_simulated(device, options.device, "verifying on");
   const RunCache cache;
-  Verifier verifier({gpu.arch, gpu.ordinal, cache.path(), open_nvrtc(gpu.limits)->path()});
-
+  const tuning::WorkerSettings settings = worker_settings(device, cache.path(), open_nvrtc(device.limits)->path());
   std::vector<Verdict> verdicts;
   {
     ProgressLine line(options.quiet);
-    for (const table::Kernel& kernel : table.kernels) {
-      line.update({"verify",
-                   static_cast<std::int64_t>(verdicts.size()),
-                   static_cast<std::int64_t>(table.kernels.size()),
-                   to_string(kernel.config),
-                   {}});
-      verdicts.push_back(verifier.run(kernel));
-    }
+    const auto total = static_cast<std::int64_t>(table.kernels.size());
+    line.update({"verify", 0, total, "", {}});
+    verdicts = verify_kernels(table.kernels, settings, [&](std::size_t done, const Config& config) {
+      line.update({"verify", static_cast<std::int64_t>(done), total, to_string(config), {}});
+    });
   }
   if (options.json) {
-    print_json(verdicts_json(verdicts));
+    print_json(verdicts_json(verdicts, device));
   } else {
-    print(verdicts_text(verdicts));
+    print(verdicts_text(verdicts, device));
   }
   const auto passed = [](const Verdict& verdict) { return verdict.outcome.passed; };
   return std::ranges::all_of(verdicts, passed) ? kDone : kFailed;

@@ -84,8 +84,8 @@ class Device {
   /// with them and, on CUDA, stays clear of the legacy default stream, whose use breaks captures of other threads.
   virtual Stream stream() { return {}; }
 
-  /// Loads a cubin (simulated: PTX) and finds its one entry. Independent of contexts; keeps no reference to `image`. The
-  /// resources are those of the compilation, which PTX does not tell; CUDA reads its own from the cubin.
+  /// Loads a cubin (simulated: PTX) and finds its one entry. Independent of contexts; keeps no reference to `image`.
+  /// The resources are those of the compilation, which PTX does not tell; CUDA reads its own from the cubin.
   virtual std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
                                                    const Resources& resources) = 0;
 

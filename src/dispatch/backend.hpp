@@ -40,8 +40,10 @@ Backend& cuda_backend();
 
 /// The simulated GPU of the architecture in place of the driver, as device 0: launches take matrices in the program's
 /// own memory, are complete when they return and ignore their stream. A kernel in which the simulator finds a fault
-/// while it is verified has failed; in a launch of a dispatcher the fault is thrown and no later call concerned. Throws
-/// Error(no_device) where no GPU of the architecture is simulated.
+/// while it is verified has failed; in a launch of a dispatcher the fault is thrown and no later call concerned. One
+/// per architecture. Throws Error(no_device) where no GPU of it is simulated.
 Backend& sim_backend(const std::string& arch);
+/// One of its own, for other sources than the product's. They must outlive it.
+std::unique_ptr<Backend> make_sim_backend(const std::string& arch, const jit::Sources& sources);
 
 }  // namespace softmax_dispatch::runtime

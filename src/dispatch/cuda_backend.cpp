@@ -39,7 +39,7 @@ class CudaBackend final : public Backend {
   /// Every dispatcher of the process shares the Device objects, which are not thread-safe but for launches.
   std::mutex device_mutex_;
   // A cubin of a newer toolkit than the driver's does not load.
-  Toolchain toolchain_{jit::Output::cubin, [] { return cuda::driver_version() / 1000; }};
+  Toolchain toolchain_{jit::Sources::product(), jit::Output::cubin, [] { return cuda::driver_version() / 1000; }};
 };
 
 }  // namespace

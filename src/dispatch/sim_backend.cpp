@@ -20,7 +20,8 @@ sim::SimOptions options() {
 /// A SimDevice is thread-safe as a whole, so that nothing here needs a lock.
 class SimBackend final : public Backend {
  public:
-  explicit SimBackend(const std::string& arch) : device_(sim::open(arch, options())) {}
+  SimBackend(const std::string& arch, const jit::Sources& sources)
+      : device_(sim::open(arch, options())), toolchain_(sources, jit::Output::ptx, [] { return 0; }) {}
 
   int current_device() override { return 0; }
   Device& device(int /*ordinal*/) override { return *device_; }
@@ -51,18 +52,22 @@ class SimBackend final : public Backend {
 
  private:
   std::unique_ptr<sim::SimDevice> device_;
-  Toolchain toolchain_{jit::Output::ptx, [] { return 0; }};
+  Toolchain toolchain_;
 };
 
 }  // namespace
 
+std::unique_ptr<Backend> make_sim_backend(const std::string& arch, const jit::Sources& sources) {
+  return std::make_unique<SimBackend>(arch, sources);
+}
+
 Backend& sim_backend(const std::string& arch) {
   // Never destroyed, as the backend of hardware.
   static std::mutex mutex;
-  static auto& backends = *new std::map<std::string, std::unique_ptr<SimBackend>>;
+  static auto& backends = *new std::map<std::string, std::unique_ptr<Backend>>;
   const std::lock_guard lock(mutex);
-  std::unique_ptr<SimBackend>& slot = backends[arch];
-  if (!slot) slot = std::make_unique<SimBackend>(arch);
+  std::unique_ptr<Backend>& slot = backends[arch];
+  if (!slot) slot = make_sim_backend(arch, jit::Sources::product());
   return *slot;
 }
 

@@ -1,7 +1,6 @@
 #include "dispatch/toolchain.hpp"
 
 #include "jit/nvrtc.hpp"
-#include "jit/sources.hpp"
 
 namespace softmax_dispatch::runtime {
 
@@ -14,7 +13,7 @@ std::shared_ptr<jit::Cache> Toolchain::cache() {
 const jit::Compiler& Toolchain::compiler() {
   const std::shared_ptr<jit::Cache> disk = cache();
   const std::lock_guard lock(mutex_);
-  if (!compiler_) compiler_.emplace(jit::Nvrtc::open({}, max_major_()), jit::Sources::product(), disk, output_);
+  if (!compiler_) compiler_.emplace(jit::Nvrtc::open({}, max_major_()), sources_, disk, output_);
   return *compiler_;
 }
 

@@ -5,17 +5,21 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "jit/cache.hpp"
 #include "jit/compiler.hpp"
+#include "jit/sources.hpp"
 
 namespace softmax_dispatch::runtime {
 
-/// NVRTC and the user's cache, each opened when it is first needed. Thread-safe.
+/// NVRTC with some kernels' sources and the user's cache, each opened when it is first needed. Thread-safe.
 class Toolchain {
  public:
-  /// `max_major` gives the newest major version of NVRTC that may be used (0: any) and may throw.
-  Toolchain(jit::Output output, std::function<int()> max_major) : output_(output), max_major_(std::move(max_major)) {}
+  /// `sources` must outlive it. `max_major` gives the newest major version of NVRTC that may be used (0: any) and may
+  /// throw.
+  Toolchain(const jit::Sources& sources, jit::Output output, std::function<int()> max_major)
+      : sources_(sources), output_(output), max_major_(std::move(max_major)) {}
 
   /// `constants` are the compile-time constants alone. Throws Error(toolchain).
   jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) {
@@ -26,6 +30,7 @@ class Toolchain {
  private:
   const jit::Compiler& compiler();
 
+  const jit::Sources& sources_;
   jit::Output output_;
   std::function<int()> max_major_;
   std::mutex mutex_;  ///< Guards what follows.

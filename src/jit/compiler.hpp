@@ -35,8 +35,8 @@ class Compiler {
   /// `constants` are the compile-time constants alone: each becomes a macro. Throws Error(toolchain).
   CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) const;
 
-  /// PTX for the same kernel, never cached ("sm_75" is taken as compute_75). Line information lets a simulated device name
-  /// the line of a fault; it puts the working directory into the output.
+  /// PTX for the same kernel, never cached ("sm_75" is taken as compute_75). Line information lets a simulated device
+  /// name the line of a fault; it puts the working directory into the output.
   std::string compile_ptx(const std::string& id, const Constants& constants, const std::string& arch,
                           bool line_information = false) const;
 

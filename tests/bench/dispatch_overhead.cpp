@@ -50,7 +50,7 @@ void without_gpu() {
   backend.named(0).define("v7", [](const Launch&) {});
   Matrices matrices(8, 6000);
   matrices.dispatch(*dispatcher);
-  const auto kernel = backend.named(0).load("", "v7");
+  const auto kernel = backend.named(0).load("", "v7", {});
   const Launch bare{kernel.get(), {8, 256, 0}, 256, 256, 8, 6000};
   print("a launch that does nothing", time([&] { backend.named(0).launch(bare, {}); }));
   print("dispatch that launches nothing, 9 thresholds", time([&] { matrices.dispatch(*dispatcher); }));
@@ -68,7 +68,7 @@ void on_gpu() {
   jit::Compiler compiler(jit::Nvrtc::open({}, cuda::driver_version() / 1000), jit::Sources::product(), nullptr);
   const Config config = parse_config(kShort);
   const auto kernel =
-      device->load(compiler.compile(config.variant, config.constants, device->info().arch).image, config.variant);
+      device->load(compiler.compile(config.variant, config.constants, device->info().arch).image, config.variant, {});
   const Geometry geometry = registry().at(config.variant).geometry({DType::f32, 4, 64}, config.constants);
   const Launch bare{kernel.get(), geometry, x.get(), x.get(), 4, 64};
   Device& current = cuda::current_context_device(0);

@@ -28,17 +28,22 @@ class NoDevice : public ::testing::Test {
   std::filesystem::path table_ = write_sample_table(folder_.path());
 };
 
+/// An architecture that a GPU may have, but none that is simulated.
+constexpr char kNotSimulated[] = "sm_86";
+
 TEST_F(NoDevice, TuneNamesTheArchitectureAndLeavesNothing) {
   const std::filesystem::path out = folder_.path() / "new.yaml";
-  expect_no_device({"--arch", "sm_75", "--out", out}, "a GPU of architecture sm_75 is needed");
+  expect_no_device({"--arch", kNotSimulated, "--out", out}, "a GPU of architecture sm_86 is needed");
+  expect_no_device({"--arch", kNotSimulated, "--out", out}, "simulated are those of sm_75, sm_90");
   EXPECT_FALSE(std::filesystem::exists(out));
   EXPECT_FALSE(std::filesystem::exists(out.string() + ".journal.jsonl"));
 }
 
 TEST_F(NoDevice, TuneLeavesTheTableThatIsThere) {
-  const std::string before = contents(table_);
-  expect_no_device({"tune", "--arch", "sm_90", "--out", table_}, "a GPU of architecture sm_90 is needed");
-  EXPECT_EQ(contents(table_), before);
+  const auto path = write_sample_table(folder_.path(), kNotSimulated);
+  const std::string before = contents(path);
+  expect_no_device({"tune", "--arch", kNotSimulated, "--out", path}, "a GPU of architecture sm_86 is needed");
+  EXPECT_EQ(contents(path), before);
 }
 
 TEST_F(NoDevice, TheGpuAskedForByNumber) {
@@ -47,21 +52,26 @@ TEST_F(NoDevice, TheGpuAskedForByNumber) {
 }
 
 TEST_F(NoDevice, TheSimulatedDevice) {
-  expect_no_device({"--arch", "sm_90", "--out", table_, "--device", "sim"}, "not yet part of this version");
-  expect_no_device({"profile", "--arch", "sm_75", "--variant", "v7", "--problem", "f32:8x8", "--device", "sim"},
-                   "not yet part of this version");
+  const std::string said =
+      "--device sim: no GPU of architecture sm_86 is simulated; simulated are those of sm_75, sm_90";
+  expect_no_device({"--arch", kNotSimulated, "--out", folder_.path() / "new.yaml", "--device", "sim"}, said);
+  expect_no_device({"profile", "--arch", kNotSimulated, "--variant", "v7", "--problem", "f32:8x8", "--device", "sim"},
+                   said);
 }
 
 TEST_F(NoDevice, BenchAndVerify) {
-  expect_no_device({"bench", table_, "--problem", "core"}, "a GPU of architecture sm_90 is needed");
+  const auto path = write_sample_table(folder_.path(), kNotSimulated);
+  expect_no_device({"bench", path, "--problem", "core"}, "a GPU of architecture sm_86 is needed");
   expect_no_device({"bench", "--problem", "f32:8x8", "f32:16x16"}, "a GPU is needed");
-  expect_no_device({"verify", table_}, "a GPU of architecture sm_90 is needed");
+  expect_no_device({"verify", path}, "a GPU of architecture sm_86 is needed");
+  expect_no_device({"verify", path, "--device", "cuda:0"}, "cuda:0 of architecture sm_86 is needed");
 }
 
 TEST_F(NoDevice, DoctorSaysWhatToDo) {
   const Finished result = run({"doctor"});
   EXPECT_EQ(result.code, 3);
-  EXPECT_THAT(result.out, AllOf(HasSubstr("not ready to tune"), HasSubstr("profile")));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("no GPU to tune: ready to tune for the simulated Tesla T4 (sm_75)"),
+                                HasSubstr("NVIDIA driver")));
   EXPECT_THAT(result.err, IsEmpty());
 }
 
@@ -70,6 +80,10 @@ TEST_F(NoDevice, DoctorAsJson) {
   EXPECT_EQ(result.code, 3);
   const auto json = result.json();
   EXPECT_TRUE(json.at("devices").is_array() && json.at("devices").empty());
+  ASSERT_EQ(json.at("simulated").size(), 2U);
+  EXPECT_EQ(json.at("simulated").at(0).at("name"), "Tesla T4");
+  EXPECT_EQ(json.at("simulated").at(0).at("arch"), "sm_75");
+  EXPECT_EQ(json.at("simulated").at(0).at("sm_count"), 40);
   EXPECT_TRUE(json.at("driver").at("found").is_boolean());
   EXPECT_TRUE(json.at("nvrtc").at("found").is_boolean());
   EXPECT_EQ(json.at("cache").at("directory"), (folder_.path() / "cache").string());
@@ -121,7 +135,7 @@ TEST_F(TwoTuringCards, DoctorIsSatisfied) {
 
 TEST_F(TwoTuringCards, AnotherArchitectureOrNumberIsRefusedWithWhatThereIs) {
   const std::filesystem::path out = folder_.path() / "new.yaml";
-  const std::vector<std::vector<std::string>> refused{{"--arch", "sm_90", "--out", out},
+  const std::vector<std::vector<std::string>> refused{{"--arch", kNotSimulated, "--out", out},
                                                       {"--arch", "sm_90", "--out", out, "--device", "cuda:1"},
                                                       {"--arch", "sm_75", "--out", out, "--device", "cuda:2"}};
   for (const auto& arguments : refused) {

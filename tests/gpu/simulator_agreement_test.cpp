@@ -1,6 +1,6 @@
-// The simulated device and this GPU give the same results for the same kernels and inputs: the PTX for compute_75 runs on
-// both, on the GPU through the driver's own compiler. They may differ by what the approximate functions are documented to
-// differ, and by what ptxas contracts.
+// The simulated device and this GPU give the same results for the same kernels and inputs: the PTX for compute_75 runs
+// on both, on the GPU through the driver's own compiler. They may differ by what the approximate functions are
+// documented to differ, and by what ptxas contracts.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "device/cuda/cuda.hpp"
@@ -22,6 +23,10 @@ namespace softmax_dispatch {
 namespace {
 
 constexpr std::int64_t kMostUlp = 8;
+/// In a row that ascends, an online kernel multiplies its sum at every step by the same approximate exponential. One
+/// unit of difference in that one value, within its documented bound, is in the sum as often as a term was rescaled:
+/// half of the 48 steps of the longest chain in the mean.
+constexpr std::int64_t kMostUlpAscending = 24;
 constexpr std::uint64_t kSeed = 42;
 
 /// Position among the floats in their order: neighbours differ by one, -0 and +0 by none.
@@ -50,7 +55,8 @@ struct Worst {
       if (distance > 0) ++different;
       if (distance <= ulp) continue;
       ulp = distance;
-      where = fmt::format("{} element {}: x = {:a}, simulated {:a}, GPU {:a}", name, i, x[i], simulated[i], measured[i]);
+      where =
+          fmt::format("{} element {}: x = {:a}, simulated {:a}, GPU {:a}", name, i, x[i], simulated[i], measured[i]);
     }
   }
 };
@@ -86,9 +92,10 @@ class SimulatorAgreement : public testing::Test {
   jit::Compiler compiler_{jit::Nvrtc::open(), jit::Sources::product(), nullptr};
 };
 
-/// Lengths up to the kernel's reach: short, odd, around a warp and a block, long.
+/// Lengths up to the longest that the kernel is eligible for: short, odd, around a warp and a block, long. Beyond it
+/// the drift of a serial sum turns a bias of the approximate exponential into hundreds of units.
 std::vector<std::int64_t> lengths(const Variant& variant, const Constants& constants) {
-  const std::int64_t reach = std::min<std::int64_t>(variant.capacity_N(constants), 20011);
+  const std::int64_t reach = std::min<std::int64_t>(variant.accurate_N(constants), 20011);
   std::set<std::int64_t> all{reach};
   for (const std::int64_t N : {1, 3, 33, 257, 1023, 4096, 20011}) {
     if (N <= reach) all.insert(N);
@@ -96,34 +103,40 @@ std::vector<std::int64_t> lengths(const Variant& variant, const Constants& const
   return {all.begin(), all.end()};
 }
 
-// The fixed list of inputs is the verification suite's, each at every length, with two configurations of each variant.
+// The fixed list of inputs is the verification suite's, each at every length, with the default configuration of each
+// variant for rows of 4096 and with its smallest and its largest.
 TEST_F(SimulatorAgreement, OfEveryVariantOverTheSuitesInputs) {
   constexpr std::int64_t kRows = 5;
   const Target target{arch_limits("sm_75"), 40};
   Worst overall;
   for (const Variant* variant : registry().all()) {
     const std::string id(variant->id());
-    Worst worst;
+    Worst worst, ascending;
     std::vector<Constants> configs{variant->complete(Problem{DType::f32, kRows, 4096}, {}, target)};
-    configs.push_back(variant->extremes(target).front());
+    const std::vector<Constants> extremes = variant->extremes(target);
+    configs.push_back(extremes.front());
+    configs.push_back(extremes.back());
     for (const Constants& constants : configs) {
       const std::string ptx = compiler().compile_ptx(id, variant->compile_time(constants), "sm_75");
       for (const std::int64_t N : lengths(*variant, constants)) {
         for (const verify::Input& input : verify::inputs()) {
           std::vector<float> x(static_cast<std::size_t>(kRows * N));
           input.fill(x, kRows, N, kSeed);
-          const std::string name =
-              fmt::format("{} {} {}x{} {}", id, to_string(constants), kRows, N, input.name);
-          compare(ptx, id, variant->geometry(Problem{DType::f32, kRows, N}, constants), x, kRows, N, name, worst);
+          const std::string name = fmt::format("{} {} {}x{} {}", id, to_string(constants), kRows, N, input.name);
+          compare(ptx, id, variant->geometry(Problem{DType::f32, kRows, N}, constants), x, kRows, N, name,
+                  input.name.starts_with("ascending") ? ascending : worst);
         }
       }
     }
-    std::cout << id << ": " << worst.elements << " elements, " << worst.different << " not the same bits, at most "
-              << worst.ulp << " ulp (" << worst.where << ")\n";
-    EXPECT_LE(worst.ulp, kMostUlp) << worst.where;
+    for (const auto& [what, one, most] :
+         {std::tuple{"", &worst, kMostUlp}, {", ascending", &ascending, kMostUlpAscending}}) {
+      std::cout << id << what << ": " << one->elements << " elements, " << one->different
+                << " not the same bits, at most " << one->ulp << " ulp (" << one->where << ")\n";
+      EXPECT_LE(one->ulp, most) << one->where;
+    }
     if (worst.ulp > overall.ulp) overall = worst;
   }
-  std::cout << "worst: " << overall.ulp << " ulp, " << overall.where << '\n';
+  std::cout << "worst of the rows that do not ascend: " << overall.ulp << " ulp, " << overall.where << '\n';
 }
 
 // The approximate functions on their own. CUDA documents ex2.approx.ftz with 2 ulp, rcp.approx with 1 ulp, expf with
@@ -139,6 +152,7 @@ TEST_F(SimulatorAgreement, OfTheSpecialFunctions) {
       {"ex2.approx", "asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -150, 129},
       {"rcp.approx.ftz", "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -1e3f, 1e3f},
       {"expf", "r = expf(v);", -110, 90},
+      {"expf of one step of the ascending rows", "r = expf(v);", -0x1p-13f, -0x1p-13f},
       {"1/x", "r = 1.0f / v;", -1e3f, 1e3f},
   };
   constexpr std::int64_t kM = 1024, kN = 4096;
@@ -161,8 +175,9 @@ TEST_F(SimulatorAgreement, OfTheSpecialFunctions) {
     }
     Worst worst;
     compare(ptx, "k", {kM * kN / 256, 256, 0}, x, kM, kN, function.name, worst);
-    std::cout << function.name << " over [" << function.from << ", " << function.to << "]: " << worst.different << " of "
-              << worst.elements << " not the same bits, at most " << worst.ulp << " ulp (" << worst.where << ")\n";
+    std::cout << function.name << " over [" << function.from << ", " << function.to << "]: " << worst.different
+              << " of " << worst.elements << " not the same bits, at most " << worst.ulp << " ulp (" << worst.where
+              << ")\n";
     EXPECT_LE(worst.ulp, 2) << worst.where;
   }
 }

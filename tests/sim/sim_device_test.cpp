@@ -118,7 +118,7 @@ TEST(SimDevice, MatricesOfTheProgramEndWithTheirLastElementAndTheDeviceGoesOn) {
   };
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(error_of(StatusCode::device, [&] { launch(*beyond, 1); }),
-                AllOf(HasSubstr("test.cu, line 2"), HasSubstr("store"),
+                AllOf(HasSubstr("test.cu:2"), HasSubstr("store"),
                       HasSubstr("0 bytes past the end of the matrix y of 400 bytes")));
     EXPECT_EQ(y, std::vector<float>(300));
   }

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Adds a variant to a copy of the tree in the three places that CONTRIBUTING.md names, builds softmax-tune there, and checks
-# that the program lists and compiles the new variant.
-#   add_variant.sh SOURCE_DIR WORK_DIR
+# Adds a variant to a copy of the tree in the three places that CONTRIBUTING.md names, and checks that softmax-tune lists,
+# compiles and simulates it. Of the copy only the two layers that these places belong to are built; the rest of the program
+# is that of BUILD_DIR, which shows that nothing else has to change.
+#   add_variant.sh SOURCE_DIR BUILD_DIR WORK_DIR
 set -euo pipefail
-source_dir=$1 work=$2 here=$1/tests/tree/new_variant
+source_dir=$1 build=$2 work=$3 here=$1/tests/tree/new_variant
 id=plain
 
 # Modification times are kept, so that a second run compiles only what has changed.
@@ -29,13 +30,20 @@ launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE= -DSOFTMAX_DISPATCH_BUILD_TESTS=OFF -DSOFTMAX_DISPATCH_BUILD_EXAMPLES=OFF \
   -DSOFTMAX_DISPATCH_INSTALL=OFF "${launcher[@]}"
-cmake --build "$work/build" --parallel 2 --target softmax-tune
+cmake --build "$work/build" --parallel 2 --target softmax_dispatch_variants softmax_dispatch_jit
+
+# The command that links the program, with the copy's objects before the library, which then gives none of theirs.
+mapfile -t objects < <(find "$work/build/src/CMakeFiles/softmax_dispatch_variants.dir" "$work/build/src/CMakeFiles/softmax_dispatch_jit.dir" -name '*.o')
+tune=$work/softmax-tune
+link=$(cmake --build "$build" --target softmax-tune -- -t commands | tail -n 1)
+[[ $link == *' -o softmax-tune '* ]] || { echo "not the command that links softmax-tune: $link" >&2; exit 1; }
+(cd "$build" && bash -c "${link/ -o softmax-tune / ${objects[*]} -o $tune }")
 
 export SOFTMAX_DISPATCH_CACHE=off
-tune=$work/build/softmax-tune
 listed=$("$tune" list --json)
 grep -Eq "\"id\": *\"$id\"" <<<"$listed" || { echo "list --json does not show $id: $listed" >&2; exit 1; }
-profile=$("$tune" profile --arch sm_75 --variant "$id" --problem f32:33x100 --json)
+profile=$("$tune" profile --arch sm_75 --device sim --variant "$id" --problem f32:33x100 --json)
 echo "$profile"
 grep -Eq "\"variant\": *\"$id\"" <<<"$profile"
 grep -Eq '"registers": *[1-9]' <<<"$profile"
+grep -Eq '"sampled_blocks": *33' <<<"$profile"

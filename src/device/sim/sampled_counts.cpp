@@ -10,10 +10,8 @@ namespace {
 constexpr std::int64_t kSectorElements = 8, kVectorElements = 4;
 /// From here on a sector more or less at the ends of a row does not matter.
 constexpr std::int64_t kLongRow = 1024;
-/// More than the warps of a block: a block with so many rows walks over them.
-constexpr std::int64_t kManyRows = 33;
-/// Rows of a block in the three runs: multiples of every period.
-constexpr std::int64_t kFewRows = 8;
+/// Rows of a block in the three runs: so many, twice and three times as many.
+constexpr std::int64_t kFewRows = 2;
 
 /// Rows after which positions relative to sectors (of long rows: vectors) repeat themselves.
 std::int64_t period_of(std::int64_t N) {
@@ -40,15 +38,49 @@ LaunchCounts on_line(const LaunchCounts& one, const LaunchCounts& two, double po
     count = linear(before == one.by_opcode.end() ? 0 : before->second, count, position);
   }
   for (auto field : {&BlockPath::cycles, &BlockPath::first_trips, &BlockPath::again_trips})
-    made.path.*field = one.path.*field + (two.path.*field - one.path.*field) * position;
+    for (auto path : {&LaunchCounts::path, &LaunchCounts::longest_path})
+      (made.*path).*field = (one.*path).*field + ((two.*path).*field - (one.*path).*field) * position;
+  made.live_bytes = two.live_bytes;
+  made.code_slots = two.code_slots;
   made.issue_slots = one.issue_slots + (two.issue_slots - one.issue_slots) * position;
   return made;
 }
 
-bool grows_evenly(const LaunchCounts& one, const LaunchCounts& two, const LaunchCounts& three) {
-  const auto first = static_cast<double>(two.warp_instructions) - static_cast<double>(one.warp_instructions);
-  const auto second = static_cast<double>(three.warp_instructions) - static_cast<double>(two.warp_instructions);
+/// Totals times `factor`; what is a mean of blocks stays.
+LaunchCounts scaled(const LaunchCounts& counts, double factor) {
+  LaunchCounts none;
+  none.path = counts.path;
+  none.longest_path = counts.longest_path;
+  LaunchCounts made = on_line(none, counts, factor);
+  made.blocks = counts.blocks;
+  made.sampled_blocks = counts.sampled_blocks;
+  return made;
+}
+
+/// Rows that the whole launch would have by its sampled blocks: every kernel stores each element of the output once.
+double rows_of(const LaunchCounts& counts, std::int64_t N) {
+  return static_cast<double>(counts.bytes_store) / static_cast<double>(sizeof(float) * static_cast<std::uint64_t>(N));
+}
+
+/// Whether the blocks share any number of rows evenly, and each row costs them the same.
+bool walk_evenly(const std::array<std::shared_ptr<const LaunchCounts>, 3>& few, std::int64_t grid, std::int64_t N) {
+  for (std::size_t i = 0; i < few.size(); ++i) {
+    const double rows = static_cast<double>(static_cast<std::int64_t>(i + 1) * kFewRows * grid);
+    if (std::abs(rows_of(*few[i], N) - rows) > 0.01 * rows) return false;
+  }
+  const auto instructions = [&](std::size_t i) { return static_cast<double>(few[i]->warp_instructions); };
+  const double first = instructions(1) - instructions(0), second = instructions(2) - instructions(1);
   return first > 0 && std::abs(second - first) < 0.02 * first;
+}
+
+/// The first blocks have as many rows as any; where others have fewer, the totals are too high.
+std::shared_ptr<const LaunchCounts> of_all_rows(const std::shared_ptr<const LaunchCounts>& counts,
+                                                const Launch& launch) {
+  const double factor = static_cast<double>(launch.M) / std::max(1.0, rows_of(*counts, launch.N));
+  if (counts->sampled_blocks == counts->blocks || factor > 1 || factor < 0.25) return counts;
+  LaunchCounts made = scaled(*counts, factor);
+  made.warps = counts->warps;
+  return std::make_shared<const LaunchCounts>(std::move(made));
 }
 
 }  // namespace
@@ -60,27 +92,23 @@ std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, cons
     fewer.geometry.grid = fewer.M = std::min(launch.M, 4 * kSectorElements);
     const auto counts = once(kernel, fewer, run);
     if (fewer.M == launch.M) return counts;
-    LaunchCounts all = on_line(*counts, *counts, 0);
-    const double factor = static_cast<double>(launch.M) / static_cast<double>(fewer.M);
-    LaunchCounts none;
-    none.path = all.path;
-    none.by_opcode = all.by_opcode;
-    for (auto& [opcode, count] : none.by_opcode) count = 0;
-    all = on_line(none, all, factor);
+    LaunchCounts all = scaled(*counts, static_cast<double>(launch.M) / static_cast<double>(fewer.M));
     all.blocks = static_cast<std::uint64_t>(launch.M);
     return std::make_shared<const LaunchCounts>(std::move(all));
   }
-  if (launch.M / grid < std::max(kManyRows, 3 * kFewRows)) return once(kernel, launch, run);
+  if (launch.M / grid <= 4 * kFewRows) return of_all_rows(once(kernel, launch, run), launch);
   std::array<std::shared_ptr<const LaunchCounts>, 3> few;
   for (std::int64_t i = 0; i < 3; ++i) {
     Launch one = launch;
     one.M = (i + 1) * kFewRows * grid;
     few[static_cast<std::size_t>(i)] = once(kernel, one, run);
   }
-  if (!grows_evenly(*few[0], *few[1], *few[2])) return once(kernel, launch, run);
-  const double rows = static_cast<double>(launch.M) / static_cast<double>(grid);
-  return std::make_shared<const LaunchCounts>(
-      on_line(*few[0], *few[1], (rows - kFewRows) / static_cast<double>(kFewRows)));
+  if (!walk_evenly(few, grid, launch.N)) return of_all_rows(once(kernel, launch, run), launch);
+  const double rows = std::ceil(static_cast<double>(launch.M) / static_cast<double>(grid));
+  LaunchCounts most = on_line(*few[0], *few[1], (rows - kFewRows) / static_cast<double>(kFewRows));
+  most.longest_path = most.path;  // over many rows the blocks are alike
+  most.sampled_blocks = 0;        // none has run so many
+  return of_all_rows(std::make_shared<const LaunchCounts>(std::move(most)), launch);
 }
 
 std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, const Launch& launch, const Run& run) {
@@ -92,11 +120,7 @@ std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, co
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
   }
-  // A block with several rows has several positions in itself, unless it strides by a multiple of the period.
-  const std::int64_t rows = launch.geometry.grid >= launch.M ? 1 : launch.M / launch.geometry.grid;
-  const std::int64_t period = period_of(launch.N);
-  const bool strides = rows > 1 && launch.M / launch.geometry.grid >= kFewRows;
-  const auto group = static_cast<std::uint64_t>(strides ? period : std::max<std::int64_t>(1, period / rows));
+  const auto group = static_cast<std::uint64_t>(period_of(launch.N));
   LaunchCounts counts = run(launch, group, group);
   counts.branches.clear();
   auto shared = std::make_shared<const LaunchCounts>(std::move(counts));

@@ -15,8 +15,7 @@ namespace softmax_dispatch::sim {
 
 /// The counts of launches, for times: of as few blocks and rows as they follow from, and each only once. Thread-safe.
 ///
-/// - Of a grid some consecutive blocks run, from its middle: as many as there are different positions of a row relative
-///   to sectors and vectors.
+/// - Of a grid the first blocks run: as many as there are different positions of a row relative to sectors and vectors.
 /// - A grid with a block for every row has the same blocks for any number of rows, so the counts at one M are those at
 ///   every other.
 /// - Blocks that walk over many rows run a few of them. That the counts grow by the same amount with each row is seen

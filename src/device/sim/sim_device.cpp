@@ -184,15 +184,12 @@ std::shared_ptr<const Allocations> SimDevice::memory_of(const Launch& launch) co
   return all;
 }
 
-LaunchCounts SimDevice::execute(const Launch& launch, bool checks, std::uint64_t sampled_blocks) {
+LaunchCounts SimDevice::execute(const Launch& launch, RunOptions run_options) {
   throw_if_lost();
   const SimKernel& kernel = kernel_of(launch);
-  RunOptions run_options;
   run_options.resident_blocks = static_cast<std::uint64_t>(resident_blocks(kernel, launch.geometry));
-  run_options.checks = checks;
   run_options.host_threads = options_.host_threads;
-  run_options.seed = options_.seed;
-  run_options.sampled_blocks = sampled_blocks;
+  run_options.seed += options_.seed;
   GridLaunch grid;
   grid.program = kernel.program();
   grid.grid = static_cast<std::uint64_t>(launch.geometry.grid);
@@ -213,7 +210,8 @@ LaunchCounts SimDevice::execute(const Launch& launch, bool checks, std::uint64_t
 }
 
 void SimDevice::launch(const Launch& launch, Stream /*stream*/) {
-  execute(launch, options_.checks, 0);
+  // Blocks in another order each time: what depends on it shows as other bits in a second run.
+  execute(launch, {.checks = options_.checks, .seed = kernel_of(launch).count_launch()});
 }
 
 void SimDevice::synchronize() {
@@ -221,7 +219,7 @@ void SimDevice::synchronize() {
 }
 
 LaunchCounts SimDevice::count(const Launch& launch) {
-  return execute(launch, false, options_.sampled_blocks);
+  return execute(launch, {.checks = false, .sampled_blocks = options_.sampled_blocks});
 }
 
 ModelledTime SimDevice::model(const Launch& launch) {
@@ -240,10 +238,14 @@ ModelledTime SimDevice::model(const Launch& launch, std::int64_t bytes_between_u
     const std::lock_guard lock(mutex_);
     if (const auto known = times_.find(key); known != times_.end()) return known->second;
   }
-  const LaunchCounts counts = count(launch);
+  const Schedule& schedule = kernel.schedule(model_->costs());
+  const auto counts =
+      counts_.of(kernel.id(), launch, [&](const Launch& part, std::uint64_t blocks, std::uint64_t group) {
+        return execute(part, {.checks = false, .sampled_blocks = blocks, .sample_group = group, .schedule = &schedule});
+      });
   const ModelledTime time =
-      model_->launch({info_, *kernel.program(), counts, kernel.resources(), launch.geometry,
-                      shared_bytes(kernel, launch.geometry), launch.M, launch.N, bytes_between_uses});
+      model_->launch({info_, *counts, kernel.resources(), launch.geometry, shared_bytes(kernel, launch.geometry),
+                      launch.M, launch.N, bytes_between_uses});
   const std::lock_guard lock(mutex_);
   return times_.emplace(key, time).first->second;
 }

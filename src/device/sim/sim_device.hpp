@@ -12,6 +12,7 @@
 #include "device/device.hpp"
 #include "device/sim/exec/launch.hpp"
 #include "device/sim/memory.hpp"
+#include "device/sim/sampled_counts.hpp"
 #include "device/sim/timing_model.hpp"
 #include "support/error.hpp"
 
@@ -20,7 +21,7 @@ namespace softmax_dispatch::sim {
 struct SimOptions {
   bool checks = true;         ///< Of launches; RunOptions::checks. Counting runs have none.
   unsigned host_threads = 0;  ///< 0: as many as the host has.
-  std::uint64_t seed = 0;     ///< Of the order of blocks.
+  std::uint64_t seed = 0;     ///< Of the order of blocks in a kernel's first launch; each launch has another order.
   /// Blocks that a run for counts executes at most; 0: all. See RunOptions::sampled_blocks.
   std::uint64_t sampled_blocks = 96;
   /// x and y of a launch that are no allocations are matrices in the program's own memory: float, M x N, accessible to
@@ -83,7 +84,8 @@ class SimDevice : public Device {
   class LaunchBatch;
   class CopyBatch;
 
-  LaunchCounts execute(const Launch& launch, bool checks, std::uint64_t sampled_blocks);
+  /// `options`: what its launch and this device do not decide.
+  LaunchCounts execute(const Launch& launch, RunOptions options);
   std::int64_t resident_blocks(const SimKernel& kernel, const Geometry& geometry) const;
   std::shared_ptr<const Allocations> memory_of(const Launch& launch) const;
   void throw_if_lost() const;
@@ -95,6 +97,7 @@ class SimDevice : public Device {
   mutable std::mutex mutex_;
   std::exception_ptr lost_;
   std::map<TimeKey, ModelledTime> times_;
+  SampledCounts counts_;
 };
 
 }  // namespace softmax_dispatch::sim

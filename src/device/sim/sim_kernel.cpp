@@ -40,6 +40,11 @@ SimKernel::~SimKernel() {
   for (const auto& [name, pointer] : variables_) memory_->release(pointer);
 }
 
+const Schedule& SimKernel::schedule(const InstructionCosts& costs) const {
+  std::call_once(scheduled_, [&] { schedule_ = std::make_unique<const Schedule>(*program_, costs); });
+  return *schedule_;
+}
+
 /// Variables of the module exist once a load, and only those that the kernel names.
 std::uint64_t SimKernel::place(const ptx::Variable& variable) {
   const auto known = variables_.find(variable.name);

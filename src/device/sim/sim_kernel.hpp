@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 
@@ -25,9 +26,13 @@ class SimKernel : public LoadedKernel {
   SimKernel(const SimKernel&) = delete;
   SimKernel& operator=(const SimKernel&) = delete;
 
+  /// Launches of this load before this one.
+  std::uint64_t count_launch() const noexcept { return launches_++; }
   std::uint64_t id() const noexcept { return id_; }  ///< Of this load; never used again.
   const std::shared_ptr<const Program>& program() const noexcept { return program_; }
   const Resources& resources() const noexcept { return resources_; }
+  /// Made at the first call; the costs must be those of every other call.
+  const Schedule& schedule(const InstructionCosts& costs) const;
 
  private:
   std::uint64_t place(const ptx::Variable& variable);
@@ -35,8 +40,11 @@ class SimKernel : public LoadedKernel {
   std::shared_ptr<Memory> memory_;
   Resources resources_;
   std::uint64_t id_;
+  mutable std::atomic<std::uint64_t> launches_{0};
   std::map<std::string_view, DevicePtr> variables_;
   std::shared_ptr<const Program> program_;
+  mutable std::once_flag scheduled_;
+  mutable std::unique_ptr<const Schedule> schedule_;
 };
 
 }  // namespace softmax_dispatch::sim

@@ -13,7 +13,6 @@ namespace softmax_dispatch::sim {
 /// A launch as a timing model sees it.
 struct TimedLaunch {
   const DeviceInfo& device;
-  const Program& program;
   const LaunchCounts& counts;
   const Resources& resources;
   Geometry geometry;
@@ -41,6 +40,11 @@ struct ModelledTime {
 class TimingModel {
  public:
   virtual ~TimingModel() = default;
+  /// What LaunchCounts::path and issue_slots of its launches are made with.
+  virtual const InstructionCosts& costs() const {
+    static const InstructionCosts general;
+    return general;
+  }
   virtual ModelledTime launch(const TimedLaunch& launch) const = 0;
   /// A copy of `bytes` within the device; `bytes_between_uses` as above.
   virtual double copy_us(const DeviceInfo& device, std::size_t bytes, std::int64_t bytes_between_uses) const = 0;

@@ -27,7 +27,7 @@ struct DispatcherOptions {
   /// What to compute on: "cuda", the GPUs; "sim", a simulated GPU of the table's architecture, or of sm_75 where
   /// `table` is empty; "sim:ARCH", e.g. "sim:sm_90", one of that architecture. Empty: as the environment variable
   /// SOFTMAX_DISPATCH_DEVICE says in the same words, else "cuda".
-  std::string device;
+  std::string device = {};
 };
 
 /// Chooses, for every shape, the fastest verified softmax kernel of a decision table, and launches it.
@@ -58,9 +58,9 @@ class SOFTMAX_DISPATCH_API Dispatcher {
   Dispatcher(Dispatcher&&) noexcept;
   Dispatcher& operator=(Dispatcher&&) noexcept;
 
-  /// Reads and checks the table. Needs no GPU. Errors: io, bad_table, invalid_argument (options.force or the device
-  /// does not parse, or names no variant), no_device (no GPU of the architecture is simulated). `out` is written only
-  /// on success.
+  /// Reads and checks the table. Needs no GPU. Errors: io, bad_table, invalid_argument (options.force does not parse
+  /// or names no variant; the device has none of the three forms), no_device (no GPU of the architecture is simulated).
+  /// `out` is written only on success.
   static Status create(const DispatcherOptions& options, Dispatcher& out) noexcept;
 
   /// y[r, i] = exp(x[r, i] - max_r) / sum_j exp(x[r, j] - max_r), for M rows of N elements.

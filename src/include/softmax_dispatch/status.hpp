@@ -19,7 +19,7 @@ enum class StatusCode : int {
   bad_table = 5,         ///< A decision table that cannot be read, or does not fit this library or device.
   io = 6,                ///< A file or folder that cannot be read or written.
   not_warmed = 7,        ///< The stream is being captured and no kernel for this shape is loaded: call prewarm() first.
-  device = 8,            ///< The driver reported an error; its number and name are in the message.
+  device = 8,            ///< The driver's error with its number and name, or the fault that a simulated GPU found.
   verification_failed = 9,  ///< A kernel failed verification on this device, and no other can serve the shape.
   internal = 10,            ///< A defect of this library; please report it with the message.
 };

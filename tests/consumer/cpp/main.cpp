@@ -1,6 +1,7 @@
 // Softmax of a 1025 x 257 matrix through dispatch(), checked against FP64 on the CPU. The driver is opened at run time,
 // so that the program also starts on a machine without a GPU: `consumer --expect-no-device` succeeds there, and only
-// there, if dispatch() says that there is no device.
+// there, if dispatch() says that there is no device. `consumer --host-memory` dispatches on matrices in its own memory,
+// for SOFTMAX_DISPATCH_DEVICE=sim.
 #include <dlfcn.h>
 
 #include <cmath>
@@ -62,6 +63,30 @@ double worst_error(const std::vector<float>& x, const std::vector<float>& y) {
   return worst;
 }
 
+std::vector<float> input() {
+  std::vector<float> x(kM * kN);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 2001u) / 100.0f - 10.0f;
+  return x;
+}
+
+int report(const std::vector<float>& x, const std::vector<float>& y) {
+  const double worst = worst_error(x, y);
+  std::printf("f32:%dx%d: largest relative error %.2e\n", static_cast<int>(kM), static_cast<int>(kN), worst);
+  return worst <= 1e-5 ? 0 : 1;
+}
+
+int report_failure(const softmax_dispatch::Status& status) {
+  std::printf("%s: %s\n", to_string(status.code()), status.message());
+  return 1;
+}
+
+int in_host_memory() {
+  const std::vector<float> x = input();
+  std::vector<float> y(x.size());
+  const softmax_dispatch::Status status = softmax_dispatch::dispatch(x.data(), y.data(), kM, kN);
+  return status ? report(x, y) : report_failure(status);
+}
+
 int without_device(bool expected) {
   float* const anywhere = reinterpret_cast<float*>(std::uintptr_t{4096});
   const softmax_dispatch::Status status = softmax_dispatch::dispatch(anywhere, anywhere, kM, kN);
@@ -71,8 +96,8 @@ int without_device(bool expected) {
 }
 
 int with_device(Driver& driver) {
-  std::vector<float> x(kM * kN), y(kM * kN);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 2001u) / 100.0f - 10.0f;
+  const std::vector<float> x = input();
+  std::vector<float> y(x.size());
   const std::size_t bytes = x.size() * sizeof(float);
   std::uint64_t device_x = 0, device_y = 0;
   if (driver.allocate(&device_x, bytes) || driver.allocate(&device_y, bytes) ||
@@ -82,22 +107,18 @@ int with_device(Driver& driver) {
   }
   const softmax_dispatch::Status status =
       softmax_dispatch::dispatch(reinterpret_cast<const float*>(device_x), reinterpret_cast<float*>(device_y), kM, kN);
-  if (!status) {
-    std::printf("%s: %s\n", to_string(status.code()), status.message());
-    return 1;
-  }
+  if (!status) return report_failure(status);
   if (driver.download(y.data(), device_y, bytes)) {
     std::puts("the driver refused a copy");
     return 1;
   }
-  const double worst = worst_error(x, y);
-  std::printf("f32:%dx%d: largest relative error %.2e\n", static_cast<int>(kM), static_cast<int>(kN), worst);
-  return worst <= 1e-5 ? 0 : 1;
+  return report(x, y);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--host-memory") == 0) return in_host_memory();
   const bool expect_no_device = argc > 1 && std::strcmp(argv[1], "--expect-no-device") == 0;
   Driver driver;
   if (!driver.open()) return without_device(expect_no_device);

@@ -87,7 +87,8 @@ TEST_F(CudaDevice, LoadsAKernelWithAllSharedMemoryAllowed) {
     EXPECT_EQ(state().dynamic_shared_bytes_allowed, 65536 - 1000);
   }
   EXPECT_EQ(state().live_libraries, 0);
-  EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("cubin", "other", {}); }), HasSubstr("find kernel other"));
+  EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("cubin", "other", {}); }),
+              HasSubstr("find kernel other"));
   EXPECT_THAT(error_of(StatusCode::device, [&] { device->load("not one", "entry", {}); }),
               HasSubstr("load the 7 bytes of kernel entry"));
   EXPECT_EQ(state().live_libraries, 0);

@@ -35,6 +35,54 @@ TEST(Eligibility, AnyOtherRecordMeansVerifying) {
   EXPECT_EQ(verifications_with(changed([](auto& kernel) { kernel.verification.reset(); })), 1);
 }
 
+/// The first of two devices of one name has it in hardware, the second simulates it.
+class TwoOfOneName : public ::testing::Test {
+ protected:
+  static constexpr const char* kName = "Tesla T4";
+
+  TwoOfOneName() {
+    for (int i = 0; i < 2; ++i) backend_.named(i).mutable_info().name = kName;
+    backend_.named(1).mutable_info().simulated = true;
+  }
+  ~TwoOfOneName() override { FakeBackend::current = 0; }
+
+  /// Verifications of the kernels of a table whose records match in all but perhaps what made them.
+  int verifications_on(int device, bool simulated_records) {
+    table::Table table = make_table(three_thresholds(), "sm_75");
+    table.device.name = kName;
+    table.device.simulated = simulated_records;
+    for (table::Kernel& kernel : table.kernels) {
+      kernel.verification->device = kName;
+      kernel.verification->simulated = simulated_records;
+    }
+    const auto dispatcher = make_dispatcher(backend_, table);
+    FakeBackend::current = device;
+    const int before = backend_.verifications;
+    for (const std::int64_t N : {64, 1000, 5000, 64}) Matrices(8, N).dispatch(*dispatcher);
+    return backend_.verifications - before;
+  }
+
+  FakeBackend backend_{{"sm_75", "sm_75"}};
+};
+
+TEST_F(TwoOfOneName, SimulatedRecordNeverStandsForHardware) {
+  EXPECT_EQ(verifications_on(0, true), 3);
+  EXPECT_EQ(verifications_on(1, true), 0) << "it does for the simulated device that it was made on";
+}
+
+TEST_F(TwoOfOneName, RecordOfHardwareNeverStandsForTheSimulatedDevice) {
+  EXPECT_EQ(verifications_on(1, false), 3);
+  EXPECT_EQ(verifications_on(0, false), 0);
+}
+
+TEST_F(TwoOfOneName, OutcomesOnDiskAreKeptApart) {
+  const TemporaryDirectory folder;
+  backend_.disk = std::make_shared<jit::Cache>(folder.path());
+  EXPECT_EQ(verifications_on(1, false), 3);
+  EXPECT_EQ(verifications_on(0, true), 3) << "the simulated device's outcomes passed for the hardware's";
+  EXPECT_EQ(verifications_on(0, true), 0);
+}
+
 TEST(Eligibility, VerifiesOncePerProcess) {
   FakeBackend backend;
   const auto dispatcher = make_dispatcher(backend, changed([](auto& kernel) { kernel.verification.reset(); }));

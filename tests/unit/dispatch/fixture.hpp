@@ -37,10 +37,10 @@ class Matrices {
 /// A dispatcher with this table, or with none.
 inline std::unique_ptr<Dispatcher::Impl> make_dispatcher(FakeBackend& backend, const table::Table& table) {
   const TableFile file(table);
-  return std::make_unique<Dispatcher::Impl>(runtime::DecisionSource({file.path(), "", ""}), backend);
+  return std::make_unique<Dispatcher::Impl>(runtime::DecisionSource({file.path(), ""}), backend);
 }
 inline std::unique_ptr<Dispatcher::Impl> make_dispatcher(FakeBackend& backend, const std::string& force = "") {
-  return std::make_unique<Dispatcher::Impl>(runtime::DecisionSource({"", force, ""}), backend);
+  return std::make_unique<Dispatcher::Impl>(runtime::DecisionSource({"", force}), backend);
 }
 
 /// A stream that a test says is being captured.

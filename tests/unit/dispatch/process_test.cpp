@@ -11,10 +11,10 @@
 namespace softmax_dispatch::testing {
 namespace {
 
-/// 0 where every public function returns the error of the table, whichever thread calls and however often.
-int every_call_names(const char* path) {
+/// 0 where every public function returns an error with these words, whichever thread calls and however often.
+int every_call_names(const char* words) {
   const Status first = dispatch(nullptr, nullptr, 0, 0);
-  if (first.ok() || !std::strstr(first.message(), path)) return 1;
+  if (first.ok() || !std::strstr(first.message(), words)) return 1;
   for (int i = 0; i < 3; ++i) {
     Status other;
     std::thread([&] { other = dispatch(nullptr, nullptr, 4, 4); }).join();
@@ -50,6 +50,41 @@ TEST_F(ProcessWide, TruncatedTableFailsEveryCall) {
         ::setenv("SOFTMAX_DISPATCH_TABLE", path.c_str(), 1);
         const int code = every_call_names(path.c_str());
         std::exit(code);
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ProcessWide, DeviceThatIsNoneFailsEveryCall) {
+  EXPECT_EXIT(
+      {
+        ::setenv("SOFTMAX_DISPATCH_DEVICE", "gpu", 1);
+        std::exit(every_call_names("SOFTMAX_DISPATCH_DEVICE is 'gpu'"));
+      },
+      ::testing::ExitedWithCode(0), "");
+}
+
+/// 0 where smd_select_device() comes before the environment, and is refused once the dispatcher is made.
+int selection() {
+  ::setenv("SOFTMAX_DISPATCH_DEVICE", "gpu", 1);
+  if (smd_select_device(nullptr) != SMD_INVALID_ARGUMENT) return 1;
+  if (smd_select_device("gpu") != SMD_INVALID_ARGUMENT || !std::strstr(smd_last_error(), "sim:sm_75")) return 2;
+  if (smd_select_device("sim:sm_70") != SMD_NO_DEVICE || !std::strstr(smd_last_error(), "sm_75")) return 3;
+  if (smd_select_device("sim") != SMD_OK) return 4;
+  if (smd_dispatch(nullptr, nullptr, 0, 0, SMD_F32, nullptr) != SMD_OK) return 5;
+  if (smd_select_device("sim") != SMD_INVALID_ARGUMENT) return 6;
+  return std::strstr(smd_last_error(), "before the first dispatch") ? 0 : 7;
+}
+
+TEST_F(ProcessWide, DeviceIsSelectedBeforeTheFirstCall) {
+  EXPECT_EXIT(std::exit(selection()), ::testing::ExitedWithCode(0), "");
+}
+
+TEST_F(ProcessWide, EmptySelectionLeavesTheChoiceToTheEnvironment) {
+  EXPECT_EXIT(
+      {
+        ::setenv("SOFTMAX_DISPATCH_DEVICE", "gpu", 1);
+        if (smd_select_device("cuda") != SMD_OK || smd_select_device("") != SMD_OK) std::exit(10);
+        std::exit(every_call_names("SOFTMAX_DISPATCH_DEVICE is 'gpu'"));
       },
       ::testing::ExitedWithCode(0), "");
 }

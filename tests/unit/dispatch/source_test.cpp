@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "dispatch/decision_source.hpp"
+#include "support/log.hpp"
 #include "unit/dispatch/fixture.hpp"
 
 namespace softmax_dispatch::testing {
@@ -15,23 +16,23 @@ std::string message_of_options(StatusCode code, const DispatcherOptions& options
 }
 
 TEST(Source, TableThatCannotBeReadIsAnIoError) {
-  EXPECT_THAT(message_of_options(StatusCode::io, {"/no/such/table.yaml", "", ""}), HasSubstr("/no/such/table.yaml"));
+  EXPECT_THAT(message_of_options(StatusCode::io, {"/no/such/table.yaml", ""}), HasSubstr("/no/such/table.yaml"));
 }
 
 TEST(Source, TableThatIsNoneIsABadTable) {
   const TableFile file(std::string("schema: 99\n"));
-  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), "", ""}), HasSubstr(file.path()));
+  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), ""}), HasSubstr(file.path()));
 }
 
 TEST(Source, KernelThatTheTablesArchitectureDoesNotSupportIsFoundWithoutADevice) {
   const TableFile file(make_table({{131, "v7 THREADS=1024 VEC_ITEMS=32"}, {table::kOpen, kLong}}));
-  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), "", ""}),
+  EXPECT_THAT(message_of_options(StatusCode::bad_table, {file.path(), ""}),
               AllOf(HasSubstr(file.path()), HasSubstr("v7 THREADS=1024 VEC_ITEMS=32")));
 }
 
 TEST(Source, ForcedConfigurationMustBeComplete) {
   const auto message_of = [](const std::string& force) {
-    return message_of_options(StatusCode::invalid_argument, {"", force, ""});
+    return message_of_options(StatusCode::invalid_argument, {"", force});
   };
   EXPECT_THAT(message_of("v99 THREADS=256"), HasSubstr("v99"));
   EXPECT_THAT(message_of("v7 THREADS"), HasSubstr("THREADS"));
@@ -92,6 +93,52 @@ TEST(Source, StalenessIsSaidOnce) {
   EXPECT_THAT(log, HasSubstr("simulated"));
   EXPECT_EQ(lines(log), 1) << log;
   EXPECT_EQ(simulated.verifications, 2);
+}
+
+/// Of a table for the device that says of itself what made it.
+table::Table table_of_kind(bool simulated) {
+  table::Table table = make_table(three_thresholds());
+  table.device.simulated = simulated;
+  for (table::Kernel& kernel : table.kernels) kernel.verification->simulated = simulated;
+  return table;
+}
+
+TEST(Source, SimulatedTableOnHardwareIsSaidOnce) {
+  FakeBackend backend;
+  const std::string log = log_of(backend, table_of_kind(true));
+  EXPECT_THAT(log, AllOf(HasSubstr("the thresholds in use on device 0 (fake GPU 0) are simulated, not measured"),
+                         HasSubstr("softmax-tune --arch sm_90")));
+  EXPECT_EQ(lines(log), 1) << log;
+}
+
+TEST(Source, SimulatedDeviceIsSaidOnceWhateverTheTable) {
+  for (const bool simulated_table : {true, false}) {
+    FakeBackend backend;
+    backend.named(0).mutable_info().simulated = true;
+    backend.named(0).mutable_info().driver_version = 0;
+    const std::string log = log_of(backend, table_of_kind(simulated_table));
+    EXPECT_THAT(log, HasSubstr("dispatching on the simulated fake GPU 0 (sm_90): right values, no speed"));
+    EXPECT_EQ(lines(log), 1) << log;
+  }
+}
+
+TEST(Source, MeasuredTableOnTheSimulatedDeviceIsSaidToWhoAsks) {
+  FakeBackend backend;
+  backend.named(0).mutable_info().simulated = true;
+  set_log_level(LogLevel::info);
+  const std::string log = log_of(backend, table_of_kind(false));
+  set_log_level(LogLevel::warn);
+  constexpr const char* kLine = "the table in use on the simulated fake GPU 0 (sm_90) was measured on hardware";
+  EXPECT_THAT(log, HasSubstr(kLine));
+  EXPECT_EQ(log.find(kLine), log.rfind(kLine)) << log;
+}
+
+TEST(Source, TableForAnotherSimulatedDeviceIsSaid) {
+  FakeBackend backend;
+  backend.named(0).mutable_info().simulated = true;
+  table::Table table = table_of_kind(true);
+  table.device.name = "fake GPU X";
+  EXPECT_THAT(log_of(backend, table), HasSubstr("made for the simulated fake GPU X"));
 }
 
 TEST(Source, ForcedConfigurationServesWhatItSupports) {

@@ -41,6 +41,17 @@ TEST(CandidatesAt, StaysWithinTheAccuracyRule) {
             parsed({"unbounded THREADS=256"}));
 }
 
+TEST(KeepCandidates, DropsWhatNoShapeHasAUseFor) {
+  auto configs = parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4",
+                         "v7 THREADS=256 VEC_ITEMS=8", "v8 THREADS=64", "unbounded THREADS=256"});
+  auto long_rows = configs;
+  keep_candidates(configs, {{DType::f32, 8, 100}, {DType::f32, 8, 1500}}, registry(), kTarget);
+  EXPECT_EQ(configs, parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4",
+                             "v8 THREADS=64", "unbounded THREADS=256"}));
+  keep_candidates(long_rows, {{DType::f32, 8, 1 << 20}}, registry(), kTarget);
+  EXPECT_EQ(long_rows, parsed({"unbounded THREADS=256"}));
+}
+
 TEST(SweepConfigs, HaveNoControlsAndTheUnboundedFirst) {
   for (const char* effort : {"quick", "standard", "full"}) {
     const auto configs = sweep_configs(load_sweep(effort), registry(), kTarget, DType::f32);

@@ -362,5 +362,24 @@ TEST_F(Pins, LoseARecordThatTheTuneContradicts) {
   EXPECT_FALSE(choice.kernel->verification) << "it will be verified before it is used";
 }
 
+TEST(Fit, OnASimulatedDeviceWhatIsNotVerifiedYetMayBeChosen) {
+  Journal journal = sample_journal({kWarp, kBlock, kUnboundedFew, kUnboundedMany});
+  measure(journal, {1024}, kRows);
+  const table::Table all = fit(journal, registry(), nullptr);
+  std::erase_if(journal.verifications, [](const auto& event) { return event.config == parse_config(kWarp); });
+  EXPECT_EQ(fit(journal, registry(), nullptr).find(name(kWarp)), nullptr);
+
+  journal.run->device.simulated = true;
+  const table::Table table = fit(journal, registry(), nullptr);
+  EXPECT_EQ(texts(table.tables[0].bands[0]), texts(all.tables[0].bands[0]));
+  EXPECT_FALSE(table.find(name(kWarp))->verification);
+  EXPECT_TRUE(table.find(name(kBlock))->verification);
+
+  VerifyEvent failed = verified(parse_config(kWarp));
+  failed.outcome.passed = false;
+  journal.verifications.push_back(failed);
+  EXPECT_EQ(fit(journal, registry(), nullptr).find(name(kWarp)), nullptr);
+}
+
 }  // namespace
 }  // namespace softmax_dispatch::tuning::testing

@@ -196,6 +196,32 @@ TEST_F(MeasureTest, ThePublishedProtocolTakesOneMeanOnOnePair) {
   EXPECT_EQ(launches_.front().x, launches_.back().x);
 }
 
+class SimulatedFake : public FakeDevice {
+ public:
+  SimulatedFake() : info_(FakeDevice::info()) { info_.simulated = true; }
+  const DeviceInfo& info() const override { return info_; }
+
+ private:
+  DeviceInfo info_;
+};
+
+TEST_F(MeasureTest, ASimulatedDeviceGivesOneSampleOfARoundOfBuffers) {
+  add({2});
+  add({200});  // a race would end it
+  SimulatedFake simulated;
+  simulated.time_us = device_.time_us;
+  const auto results = Measurer(simulated, [](const std::string&) {}).time(kSmall, candidates_, plan(7, 2, 256));
+  EXPECT_THAT(results[0].samples_us, ::testing::ElementsAre(2.0));
+  EXPECT_THAT(results[1].samples_us, ::testing::ElementsAre(200.0));
+  EXPECT_EQ(launches_.size(), 2 * rotation_of(kSmall, simulated.info().l2_bytes, 256).pairs);
+  launches_.clear();
+  TimingPlan published = plan(7);
+  published.protocol = Protocol::published;
+  const auto warm = Measurer(simulated, [](const std::string&) {}).time(kSmall, candidates_, published);
+  EXPECT_THAT(warm[0].samples_us, ::testing::ElementsAre(2.0));
+  EXPECT_EQ(launches_.size(), 2U) << "the fake device asks once for a thousand";
+}
+
 TEST_F(MeasureTest, TheCopyLimitIsTheFasterOfKernelAndMemcpy) {
   add({0.8});
   add({0.6});

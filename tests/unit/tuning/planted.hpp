@@ -17,11 +17,11 @@ inline constexpr char kSoundUnbounded[] = "sound_unbounded";  ///< Any N; slow.
 inline constexpr char kSoundShort[] = "sound_short";          ///< N <= ITEMS * THREADS; fast.
 inline constexpr char kWrong[] = "wrong";                     ///< Skips the last row.
 inline constexpr char kCrash[] = "crash";                     ///< Ends its process by SIGABRT while it is verified.
-inline constexpr char kSticky[] = "sticky";                   ///< Loses the device while it is verified.
-inline constexpr char kCrashInTiming[] = "crash_in_timing";   ///< Ends its process while it is timed.
-inline constexpr char kBroken[] = "broken";                   ///< Does not compile.
-inline constexpr char kLocalMemory[] = "local_memory";        ///< Its private array goes to local memory.
-inline constexpr char kControl[] = "control";                 ///< Sound and fast, but not selectable.
+inline constexpr char kSticky[] = "sticky";  ///< Loses the device while it is verified, at a length that none times.
+inline constexpr char kCrashInTiming[] = "crash_in_timing";  ///< Ends its process while it is timed.
+inline constexpr char kBroken[] = "broken";                  ///< Does not compile.
+inline constexpr char kLocalMemory[] = "local_memory";       ///< Its private array goes to local memory.
+inline constexpr char kControl[] = "control";                ///< Sound and fast, but not selectable.
 
 const Registry& planted_registry();
 const jit::Sources& planted_sources();

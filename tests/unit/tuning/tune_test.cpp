@@ -41,7 +41,7 @@ final_replays: 3
 )",
                                  "tiny");
     options_.journal = folder_.path() / "t.jsonl";
-    options_.cache = folder_.path() / "cache";
+    options_.cache = SOFTMAX_DISPATCH_BINARY_DIR "/unit_tuning_cache";  // compiled once for all tests
     options_.worker = worker_command("planted");
     options_.progress = [this](const Progress& progress) { progress_.push_back(progress); };
   }

@@ -117,6 +117,27 @@ void Executor::open(std::uint32_t number) {
   if (block_->timeline() != nullptr) block_->timeline()->barrier(barrier.warps);
   warp_ = arriving;
   bases_[0] = warp_->registers();
+  if (repeater_ == nullptr) return;
+  passed_ = common_segment();
+  if (passed_ != kNoSegment) budget_ = 0;  // run() tells of it before anybody goes on
+}
+
+/// The segment at which all threads of the block are, none waiting for another; kNoSegment where there is none.
+std::uint32_t Executor::common_segment() const noexcept {
+  std::uint32_t common = kNoSegment;
+  for (const Warp& warp : block_->warps()) {
+    const Path* only = nullptr;
+    for (const Path& path : warp.paths()) {
+      if (path.state == PathState::unused) continue;
+      if (only != nullptr) return kNoSegment;
+      only = &path;
+    }
+    if (only == nullptr || only->state != PathState::ready || only->mask != kAllLanes || only->parent >= 0)
+      return kNoSegment;
+    if (common != kNoSegment && common != only->segment) return kNoSegment;
+    common = only->segment;
+  }
+  return common;
 }
 
 /// Every living lane of the block waits, and nobody is left who could let it go on. Named is one that waits for lanes

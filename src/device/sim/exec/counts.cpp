@@ -1,5 +1,6 @@
 #include "device/sim/exec/counts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace softmax_dispatch::sim {
@@ -18,6 +19,7 @@ class Summary {
         scale_(tally.blocks == 0 ? 0.0 : static_cast<double>(blocks) / static_cast<double>(tally.blocks)) {
     counts_.blocks = blocks;
     counts_.sampled_blocks = tally.blocks;
+    counts_.repeated = tally.repeated;
   }
 
   std::uint64_t scaled(std::uint64_t count) const {
@@ -65,7 +67,11 @@ void Tally::add(const Tally& other) {
   bytes_store += other.bytes_store;
   blocks += other.blocks;
   warps += other.warps;
+  repeated += other.repeated;
   for (std::size_t i = 0; i < times.size(); ++i) times[i] += other.times[i];
+  for (std::size_t i = 0; i < longest.size(); ++i) longest[i] = std::max(longest[i], other.longest[i]);
+  code_slots += other.code_slots;
+  live_bytes += other.live_bytes;
 }
 
 LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks, const Schedule* schedule) {
@@ -89,7 +95,10 @@ LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t
     Timeline::Times mean = tally.times;
     for (double& one : mean) one /= static_cast<double>(tally.blocks);
     counts.path = Timeline::path(mean, schedule->memory);
+    counts.longest_path = Timeline::path(tally.longest, schedule->memory);
     counts.issue_slots = summary.issue_slots();
+    counts.live_bytes = tally.live_bytes / static_cast<double>(tally.blocks);
+    counts.code_slots = tally.code_slots / static_cast<double>(tally.blocks);
   }
   return std::move(counts);
 }

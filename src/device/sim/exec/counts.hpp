@@ -23,6 +23,8 @@ struct BranchCount {
 struct LaunchCounts {
   std::uint64_t blocks = 0, warps = 0;
   std::uint64_t sampled_blocks = 0;  ///< Blocks that ran; all of them unless the launch was sampled.
+  /// Blocks, and rounds of blocks that walk over rows, that were not executed: they did what another one had done.
+  std::uint64_t repeated = 0;
   std::uint64_t warp_instructions = 0;
   std::uint64_t thread_instructions = 0;  ///< Summed over the lanes that executed them.
   std::array<std::uint64_t, kOpClasses> by_class{};
@@ -33,7 +35,10 @@ struct LaunchCounts {
   std::vector<BranchCount> branches;
   /// Where a schedule was given, otherwise zero: issue slots, and the mean path of the blocks that ran.
   double issue_slots = 0;
+  double live_bytes = 0;  ///< Of input that a block holds at once; see Timeline.
+  double code_slots = 0;  ///< Of the instructions that a block runs, each counted once: the code that it fetches.
   BlockPath path;
+  BlockPath longest_path;  ///< Of the slowest of them.
 
   std::uint64_t of(OpClass op_class) const noexcept { return by_class[static_cast<std::size_t>(op_class)]; }
   /// Share of the executed branches, guarded or not, whose lanes all went the same way; 1 where there was none.
@@ -55,8 +60,9 @@ struct Tally {
   std::vector<std::uint64_t> segments, segment_lanes, diverged;
   std::vector<std::uint64_t> guarded, guarded_lanes;  ///< Only of guarded instructions.
   std::uint64_t sectors_load = 0, sectors_store = 0, bytes_load = 0, bytes_store = 0;
-  std::uint64_t blocks = 0, warps = 0;
-  Timeline::Times times{};  ///< Summed over the blocks.
+  std::uint64_t blocks = 0, warps = 0, repeated = 0;
+  Timeline::Times times{}, longest{};     ///< Summed over the blocks; of the slowest.
+  double code_slots = 0, live_bytes = 0;  ///< Summed over the blocks.
 
   void add(const Tally& other);
 };

@@ -1,5 +1,7 @@
 #include "device/sim/exec/executor.hpp"
 
+#include <utility>
+
 namespace softmax_dispatch::sim {
 namespace {
 
@@ -32,6 +34,10 @@ Turn Executor::run(Block& block) {
       if (warp.pick() < 0) continue;
       ran = true;
       run_warp(block, warp);
+      if (passed_ != kNoSegment) {
+        recorder_ = repeater_->passed(block, std::exchange(passed_, kNoSegment), tally_);
+        if (block.finished()) return Turn::finished;
+      }
     }
     if (!ran) {
       if (block.finished()) return Turn::finished;
@@ -76,7 +82,11 @@ void Executor::run_path(int path) {
     const std::int64_t steps = segment.last - segment.first + 1;
     budget_ -= steps;
     steps_ += static_cast<std::uint64_t>(steps);
-    run_steps(segment);
+    if (recorder_ == nullptr) {
+      run_steps(segment);
+    } else {
+      run_recorded_steps(segment);
+    }
     if (block_->timeline() != nullptr) block_->timeline()->segment(warp_->index(), index);
     if (!end_segment(path, segment)) return;
   } while (budget_ > 0);
@@ -85,6 +95,23 @@ void Executor::run_path(int path) {
 void Executor::run_steps(const Segment& segment) {
   for (std::uint32_t i = segment.first; i < segment.last; ++i) {
     const Op& op = program_.ops[i];
+    if (op.guard != kNoRef) {
+      run_guarded(op, i);
+    } else if (op.kind == OpKind::lanes) {
+      run_lanes(op);
+    } else {
+      run_special(op);
+    }
+  }
+}
+
+/// The same, with the recorder told of each step first.
+void Executor::run_recorded_steps(const Segment& segment) {
+  for (std::uint32_t i = segment.first; i < segment.last; ++i) {
+    const Op& op = program_.ops[i];
+    const LaneMask passing = op.guard == kNoRef ? kAllLanes : helpers_.pack(read(op.guard));
+    const LaneMask mask = mask_ & (op.guard_negated ? ~passing : passing);
+    if (op.kind == OpKind::lanes && mask != 0) recorder_->lanes_step(i, *warp_, mask, bases_[1]);
     if (op.guard != kNoRef) {
       run_guarded(op, i);
     } else if (op.kind == OpKind::lanes) {
@@ -178,6 +205,7 @@ bool Executor::end_segment(int path, const Segment& segment) {
       fault(std::countr_zero(mask_), "executed trap");
     case TerminatorKind::sync: {
       const Sync& sync = program_.syncs[end.sync];
+      if (recorder_ != nullptr) recorder_->synchronisation(sync, *warp_, mask_);
       if (sync.kind == SyncKind::barrier) {
         barrier(path, sync);
         return false;

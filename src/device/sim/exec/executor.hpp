@@ -10,6 +10,7 @@
 
 #include "device/sim/exec/block.hpp"
 #include "device/sim/exec/launch.hpp"
+#include "device/sim/exec/repeat/repeater.hpp"
 #include "device/sim/lanes/lanes.hpp"
 #include "support/error.hpp"
 
@@ -42,7 +43,14 @@ class Executor {
   /// ever go on.
   Turn run(Block& block);
 
+  /// What the kernel's clocks start from, so that what depends on them differs from launch to launch.
+  void start_clock(std::uint64_t at) noexcept { clock_reads_ = at; }
+
   Tally& tally() noexcept { return tally_; }
+  /// Who follows the steps of the blocks that run; null for nobody.
+  void follow_with(Recorder* recorder) noexcept { recorder_ = recorder; }
+  /// Who is told when a block has passed a barrier; null for nobody.
+  void tell(Repeater* repeater) noexcept { repeater_ = repeater; }
   /// Stores, and atomics that changed something, so far. May be read by other threads.
   std::uint64_t effects() const noexcept { return effects_.load(std::memory_order_relaxed); }
   /// Strong accesses, atomics and pauses of the last turn: the block may be waiting for another.
@@ -55,6 +63,7 @@ class Executor {
   void run_warp(Block& block, Warp& warp);
   void run_path(int path);
   void run_steps(const Segment& segment);
+  void run_recorded_steps(const Segment& segment);
   void run_lanes(const Op& op);
   void run_guarded(const Op& op, std::uint32_t index);
   void run_special(const Op& op);
@@ -80,6 +89,8 @@ class Executor {
 
   // global_access.cpp
   void memory_op(const Op& op);
+  void memory_op(const Op& op, const SpreadAccess& at);
+  void recorded_memory_op(const Op& op, const SpreadAccess& at);
   SpreadAccess spread(const Access& access) const;
   /// Elements of 4 or 8 bytes whose slots are as wide and all kept, in an ordinary access.
   static bool is_plain(const Access& access) noexcept;
@@ -127,6 +138,7 @@ class Executor {
   void warps_at_barrier();
   void arrive(LaneMask lanes, const Sync& sync);
   void open(std::uint32_t number);
+  std::uint32_t common_segment() const noexcept;
   std::uint32_t barrier_number(LaneMask mask, const Sync& sync) const;
   [[noreturn]] void stuck();
 
@@ -158,6 +170,9 @@ class Executor {
   };
   std::vector<ShufflePlan> shuffles_;  ///< Per synchronisation.
 
+  Recorder* recorder_ = nullptr;
+  Repeater* repeater_ = nullptr;
+  std::uint32_t passed_ = kNoSegment;  ///< Where the whole block is, when it has just passed a barrier.
   Block* block_ = nullptr;
   Warp* warp_ = nullptr;
   std::array<const std::byte*, 2> bases_{};

@@ -114,15 +114,31 @@ SpreadAccess Executor::spread(const Access& access) const {
 void Executor::memory_op(const Op& op) {
   const Access& access = program_.accesses[op.extra];
   if (access.strong) note_poll();
-  Allocation*& hint = hints_[op.extra];
   const SpreadAccess at = spread(access);
+  if (recorder_ != nullptr) return recorded_memory_op(op, at);
+  memory_op(op, at);
+}
+
+/// The recorder asks before for what the access is about to change, and after for what it did.
+void Executor::recorded_memory_op(const Op& op, const SpreadAccess& at) {
+  recorder_->access(op, *warp_, mask_);
+  if (at.shared != 0) recorder_->shared(op, at.shared, at.addresses);
+  const std::uint64_t before = tally_.sectors_load + tally_.sectors_store;
+  memory_op(op, at);
+  if (at.global != 0)
+    recorder_->global(op, at.global, at.addresses, tally_.sectors_load + tally_.sectors_store - before);
+}
+
+void Executor::memory_op(const Op& op, const SpreadAccess& at) {
+  const Access& access = program_.accesses[op.extra];
+  Allocation*& hint = hints_[op.extra];
   if (op.kind == OpKind::load) {
     if (at.global != 0) load_global(access, hint, at.global, at.addresses);
     if (at.shared != 0) load_shared(access, at.shared, at.addresses);
     if (at.local != 0) load_local(access, at.local, at.addresses);
     if (at.global != 0 && block_->timeline() != nullptr) {
-      block_->timeline()->load(static_cast<std::uint32_t>(&op - program_.ops.data()), at.addresses, at.global,
-                               unsigned{access.bytes} * access.count);
+      block_->timeline()->load(warp_->index(), static_cast<std::uint32_t>(&op - program_.ops.data()), at.addresses,
+                               at.global, unsigned{access.bytes} * access.count);
     }
     return;
   }
@@ -130,6 +146,8 @@ void Executor::memory_op(const Op& op) {
   if (at.shared != 0) store_shared(access, at.shared, at.addresses);
   if (at.local != 0) store_local(access, at.local, at.addresses);
   if (at.global != 0) {
+    if (block_->timeline() != nullptr)
+      block_->timeline()->store(warp_->index(), at.addresses, at.global, unsigned{access.bytes} * access.count);
     note_effect();
   } else {
     ++changes_;

@@ -9,6 +9,7 @@
 #include "device/sim/exec/executor.hpp"
 #include "device/sim/exec/order.hpp"
 #include "device/sim/exec/progress.hpp"
+#include "device/sim/exec/repeat/repeater.hpp"
 
 namespace softmax_dispatch::sim {
 namespace {
@@ -54,7 +55,13 @@ struct Shared {
                of_options.sample_group),
         order(sample.count(), of_options.seed),
         progress(std::max(1u, of_options.host_threads), of_options.resident_blocks),
-        total(*of_launch.program) {}
+        total(*of_launch.program) {
+    // Fewer blocks are hardly alike often enough.
+    constexpr std::uint64_t kMany = 4096;
+    const bool timed = options.schedule != nullptr;  // a block that is not executed has no time
+    if (options.repeat && !timed && Recorder::can_record(*launch.program))
+      repeats = std::make_unique<LaunchRepeats>(launch, options.checks, sample.count() >= kMany);
+  }
 
   const GridLaunch& launch;
   const Allocations& memory;
@@ -63,6 +70,7 @@ struct Shared {
   Sample sample;
   Order order;
   Progress progress;
+  std::unique_ptr<LaunchRepeats> repeats;  ///< Null where every block is executed.
 
   std::mutex mutex;  // of what follows
   Tally total;
@@ -76,16 +84,21 @@ class Worker {
       : shared_(shared),
         index_(index),
         executor_(shared.launch, shared.memory, shared.options.checks, shared.constants.data()) {
+    executor_.start_clock(shared.options.seed);
+    if (shared.repeats) {
+      repeater_ = std::make_unique<Repeater>(*shared.repeats, shared.launch, shared.memory);
+      if (repeater_->wants_places()) executor_.tell(repeater_.get());
+    }
     shared.progress.begin(index);
   }
 
   /// `between` is called after each round of turns.
   template <typename F>
   void run(F between) {
-    while (start_block() || !running_.empty() || blocks_are_left()) {
+    while (start_block(between) || !running_.empty() || blocks_are_left()) {
       if (running_.empty()) {
         // All places on the device are taken by blocks of other threads.
-        shared_.progress.stalled(index_);
+        shared_.progress.stalled(index_, shared_.progress.effects());
         std::this_thread::yield();
         continue;
       }
@@ -96,6 +109,7 @@ class Worker {
       } while (!running_.empty() && !waits_);
     }
     shared_.progress.done(index_);
+    if (repeater_) repeater_->count(executor_.tally());
     const std::lock_guard lock(shared_.mutex);
     shared_.total.add(executor_.tally());
   }
@@ -110,20 +124,46 @@ class Worker {
     return shared_.progress.started() < std::min(shared_.sample.count(), shared_.progress.fault_order());
   }
 
-  /// False where no block is left, or the device has no place for one more.
-  bool start_block() {
-    if (!blocks_are_left() || !shared_.progress.enter()) return false;
-    const std::uint64_t order = shared_.progress.next();
-    if (order >= std::min(shared_.sample.count(), shared_.progress.fault_order())) {
-      shared_.progress.leave();
-      return false;
+  /// False where no block is left to execute, or the device has no place for one more.
+  template <typename F>
+  bool start_block(F between) {
+    constexpr std::uint64_t kRound = 256;
+    for (std::uint64_t repeated = 1;; ++repeated) {
+      if (!blocks_are_left() || !shared_.progress.enter()) return false;
+      const std::uint64_t order = shared_.progress.next();
+      if (order >= std::min(shared_.sample.count(), shared_.progress.fault_order())) {
+        shared_.progress.leave();
+        return false;
+      }
+      const std::uint64_t index = shared_.sample(shared_.order(order));
+      if (!repeat(index)) {
+        execute(index, order);
+        return true;
+      }
+      if (repeated % kRound == 0) between();
     }
+  }
+
+  /// Whether the block is done by doing what another one did.
+  bool repeat(std::uint64_t index) {
+    if (!repeater_ || !repeater_->repeat(static_cast<std::int64_t>(index), executor_.tally())) return false;
+    count_block((shared_.launch.block + lanes::kLanes - 1) / lanes::kLanes);
+    shared_.progress.leave();
+    return true;
+  }
+
+  void execute(std::uint64_t index, std::uint64_t order) {
+    if (repeater_) executor_.follow_with(repeater_->begin(static_cast<std::int64_t>(index), executor_.tally()));
     if (spare_.empty()) spare_.push_back(std::make_unique<Block>(shared_.launch, shared_.options.schedule));
     running_.push_back(std::move(spare_.back()));
     spare_.pop_back();
-    running_.back()->reset(shared_.sample(shared_.order(order)), order, shared_.options.seed);
+    running_.back()->reset(index, order, shared_.options.seed);
     moved();
-    return true;
+  }
+
+  void count_block(std::uint64_t warps) {
+    ++executor_.tally().blocks;
+    executor_.tally().warps += warps;
   }
 
   void end_block(std::size_t i) {
@@ -154,26 +194,28 @@ class Worker {
       }
     }
     if (ended) return;
-    const bool repeats = watch_.repeats(running_, shared_.progress.effects(), polls);
+    const std::uint64_t effects = shared_.progress.effects();
+    const bool repeats = watch_.repeats(running_, effects, polls);
     waits_ = repeats || polls > 0;
     if (!repeats || (blocks_are_left() && shared_.progress.has_place())) return;
-    if (shared_.progress.stalled(index_)) give_up();
+    if (shared_.progress.stalled(index_, effects)) give_up();
     std::this_thread::yield();
   }
 
   /// True where the block is done with.
   bool turn(Block& block) {
-    bool finished = true;
+    bool finished = true, faultless = false;
     try {
       finished = executor_.run(block) == Turn::finished;
-      if (finished) {
-        ++executor_.tally().blocks;
-        executor_.tally().warps += block.warps().size();
-        if (block.timeline() != nullptr) add_times(*block.timeline());
-      }
+      if (finished) count_block(block.warps().size());
+      if (finished && block.timeline() != nullptr) add_times(*block.timeline());
+      faultless = finished;
     } catch (...) {
       note_fault(block.order());
     }
+    if (repeater_ && faultless) repeater_->ended(block, executor_.tally());
+    if (repeater_) repeater_->interrupted();
+    executor_.follow_with(nullptr);
     shared_.progress.note_effects(index_, executor_.effects());
     return finished;
   }
@@ -181,6 +223,10 @@ class Worker {
   void add_times(const Timeline& timeline) {
     const Timeline::Times times = timeline.end();
     for (std::size_t i = 0; i < times.size(); ++i) executor_.tally().times[i] += times[i];
+    Timeline::Times& longest = executor_.tally().longest;
+    for (std::size_t i = 0; i < times.size(); ++i) longest[i] = std::max(longest[i], times[i]);
+    executor_.tally().live_bytes += timeline.live_bytes();
+    executor_.tally().code_slots += timeline.code_slots();
   }
 
   /// Nobody can go on: a deadlock, unless it only follows from the fault of another block.
@@ -196,6 +242,7 @@ class Worker {
   Shared& shared_;
   unsigned index_;
   Executor executor_;
+  std::unique_ptr<Repeater> repeater_;  ///< Null where every block is executed.
   Watch watch_;
   bool waits_ = false;
   std::vector<std::unique_ptr<Block>> running_, spare_;

@@ -26,6 +26,8 @@ struct RunOptions {
   /// of bounds, barriers and shuffles that cannot complete and deadlocks always are.
   bool checks = true;
   unsigned host_threads = 1;
+  /// Whether blocks that would do what another one did, on the same bytes, are not executed again; see Repeats.
+  bool repeat = true;
   std::uint64_t seed = 0;  ///< Of the order in which blocks run.
   /// Blocks that are on the device at once: how many may wait for each other.
   std::uint64_t resident_blocks = 1;

@@ -42,9 +42,8 @@ Sample::Sample(std::uint64_t grid, std::uint64_t wanted, std::uint64_t group)
 
 std::uint64_t Sample::operator()(std::uint64_t position) const noexcept {
   if (count_ == grid_) return position;
-  const std::uint64_t groups = count_ / group_, of_grid = grid_ / group_;
-  if (groups == 1) return of_grid / 2 * group_ + position;
-  return position / group_ * of_grid / groups * group_ + position % group_;
+  const std::uint64_t groups = count_ / group_, group = position / group_;
+  return group * (grid_ / group_) / groups * group_ + position % group_;
 }
 
 }  // namespace softmax_dispatch::sim

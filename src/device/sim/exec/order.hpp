@@ -17,7 +17,7 @@ class Order {
 };
 
 /// Which blocks of a grid are run when only some are: groups of consecutive ones, so that rows of every alignment are
-/// among them as often as in the grid. A single group is the grid's middle.
+/// among them as often as in the grid.
 class Sample {
  public:
   Sample(std::uint64_t grid, std::uint64_t wanted, std::uint64_t group);

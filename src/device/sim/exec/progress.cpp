@@ -34,8 +34,7 @@ std::uint64_t Progress::effects() const noexcept {
   return sum;
 }
 
-bool Progress::stalled(unsigned worker) noexcept {
-  const std::uint64_t now = effects();
+bool Progress::stalled(unsigned worker, std::uint64_t now) noexcept {
   workers_[worker].state.store(now);
   const bool all = std::all_of(workers_.begin(), workers_.end(), [&](const Worker& one) {
     const std::uint64_t state = one.state.load();

@@ -36,8 +36,9 @@ class Progress {
   void note_effects(unsigned worker, std::uint64_t effects) noexcept { workers_[worker].effects.store(effects); }
   /// Stores and changing atomics of all workers so far.
   std::uint64_t effects() const noexcept;
-  /// None of the worker's blocks will ever change anything unless another one does. True where that holds for all.
-  bool stalled(unsigned worker) noexcept;
+  /// None of the worker's blocks will ever change anything unless another one does; they have looked at what there was
+  /// after `effects`, and not at what came later. True where that holds for all workers.
+  bool stalled(unsigned worker, std::uint64_t effects) noexcept;
 
  private:
   static constexpr std::uint64_t kRuns = std::numeric_limits<std::uint64_t>::max();

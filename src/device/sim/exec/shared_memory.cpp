@@ -187,6 +187,11 @@ bool SharedMemory::write_row(const SharedAccessor& who, std::uint64_t offset, in
   return true;
 }
 
+void SharedMemory::put(std::uint64_t offset, const std::byte* from, std::uint64_t bytes) {
+  std::copy_n(from, bytes, bytes_.data() + offset);
+  for_each_granule(offset, bytes, [](Granule& granule) { return granule.written = true; });
+}
+
 void SharedMemory::synchronised(std::uint32_t warps) {
   ++tick_;
   std::array<std::uint32_t, 32> joint{};

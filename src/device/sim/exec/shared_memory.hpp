@@ -57,6 +57,8 @@ class SharedMemory {
 
   /// A barrier of the block in which these warps took part.
   void synchronised(std::uint32_t warps);
+  /// Puts there what the block would have written before the last barrier of all its warps.
+  void put(std::uint64_t offset, const std::byte* from, std::uint64_t bytes);
 
  private:
   struct Granule {

@@ -17,6 +17,12 @@ inline constexpr std::uint64_t kDeviceWindow = 1, kSharedWindow = 2, kLocalWindo
 
 inline constexpr std::uint32_t kNoSegment = 0xffffffff;
 
+/// A register's place in the registers of a warp.
+struct RegisterSlot {
+  Ref slot = kNoRef;
+  std::uint8_t lane_bytes = 4;
+};
+
 /// Steps without a jump into or out of them.
 struct Segment {
   std::uint32_t first = 0, last = 0;  ///< Ops, half open.
@@ -24,6 +30,7 @@ struct Segment {
   std::uint32_t reconverge =
       kNoSegment;                      ///< Where lanes that part at its end meet again: its immediate post-dominator.
   std::vector<std::uint32_t> counted;  ///< Instructions that every execution of the segment counts.
+  std::vector<RegisterSlot> alive;     ///< Where it follows a barrier: the registers that are read from there on.
 };
 
 /// Where a step comes from, and as what it is counted.

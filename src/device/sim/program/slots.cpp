@@ -97,6 +97,15 @@ class Liveness {
 
   const std::vector<Interval>& intervals() const noexcept { return intervals_; }
 
+  /// Registers that are alive where the segment begins.
+  std::vector<std::uint32_t> alive(std::size_t segment) const {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t number = 0; number < intervals_.size(); ++number) {
+      if (get(in_[segment], number)) numbers.push_back(number);
+    }
+    return numbers;
+  }
+
  private:
   static void set(Bits& bits, std::uint32_t number) { bits[number / 64] |= std::uint64_t{1} << (number % 64); }
   static bool get(const Bits& bits, std::uint32_t number) { return (bits[number / 64] >> (number % 64)) & 1; }
@@ -215,7 +224,8 @@ class Allocator {
 }  // namespace
 
 void assign_slots(Program& program, const std::vector<std::uint8_t>& widths) {
-  std::vector<Interval> intervals = Liveness(program, widths.size()).intervals();
+  const Liveness liveness(program, widths.size());
+  std::vector<Interval> intervals = liveness.intervals();
   const auto end = static_cast<std::uint32_t>(2 * (program.ops.size() + program.segments.size()));
   for (const SpecialSlot& one : program.warp_specials) {
     intervals[one.slot >> 1].include(0);
@@ -225,6 +235,13 @@ void assign_slots(Program& program, const std::vector<std::uint8_t>& widths) {
   const auto move = [&](Ref& ref) {
     if (is_register(ref)) ref = allocator.slot(ref >> 1);
   };
+  for (const Segment& segment : program.segments) {
+    if (segment.end.kind != TerminatorKind::sync || program.syncs[segment.end.sync].kind != SyncKind::barrier) continue;
+    std::vector<RegisterSlot>& alive = program.segments[segment.end.next].alive;
+    alive.clear();
+    for (const std::uint32_t number : liveness.alive(segment.end.next))
+      alive.push_back({allocator.slot(number), widths[number]});
+  }
   for (Op& op : program.ops) visit_op(program, op, move, move);
   for (Segment& segment : program.segments) visit_end(program, segment, move, move);
   for (SpecialSlot& one : program.warp_specials) move(one.slot);

@@ -27,7 +27,8 @@ struct Node {
   std::vector<std::uint32_t> reads, writes;           ///< Registers.
   std::vector<std::uint32_t> after;                   ///< Nodes whose result it needs.
   std::vector<std::uint32_t> behind;                  ///< Nodes that must have been issued.
-  double priority = 0;                                ///< Cycles from its issue to the end of the segment.
+  double stall = 0;
+  double priority = 0;  ///< Cycles from its issue to the end of the segment.
 };
 
 class SegmentScheduler {
@@ -39,14 +40,17 @@ class SegmentScheduler {
     connect();
   }
 
-  SegmentSchedule made() {
+  SegmentSchedule made(bool loop) {
     const std::vector<std::uint32_t> order = ordered();
     std::vector<std::uint32_t> place(nodes_.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
     SegmentSchedule schedule;
+    schedule.unrolled = loop && std::none_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+                          return node.global == Ordered::store || node.block == Ordered::store;
+                        });
     for (const std::uint32_t index : order) {
       const Node& node = nodes_[index];
-      ScheduledInstruction one{node.cost.slots, node.cost.latency, node.load};
+      ScheduledInstruction one{node.cost.slots, node.cost.latency, std::max(node.cost.slots, node.stall), node.load};
       one.first_need = static_cast<std::uint32_t>(schedule.needs.size());
       for (const std::uint32_t other : node.after) schedule.needs.push_back(place[other]);
       for (const std::uint32_t reg : outside_[index]) schedule.needs.push_back(reg | kFromOutside);
@@ -64,7 +68,8 @@ class SegmentScheduler {
   Node& node_of(std::uint32_t instruction) {
     if (nodes_.empty() || instruction != last_instruction_) {
       const InstructionInfo& info = program_.instructions[instruction];
-      nodes_.push_back({costs_.of(program_.opcodes[info.opcode], info.op_class)});
+      nodes_.emplace_back();
+      nodes_.back().cost = costs_.of(program_.opcodes[info.opcode], info.op_class);
       last_instruction_ = instruction;
     }
     return nodes_.back();
@@ -126,6 +131,7 @@ class SegmentScheduler {
     last_instruction_ = kNone;
     Node& node = node_of(end.instruction);
     if (end.kind == TerminatorKind::conditional && !end.is_instruction) node.cost = {1, 4};  // stands for a guard
+    if (end.kind == TerminatorKind::branch || end.kind == TerminatorKind::conditional) node.stall = node.cost.latency;
     read(node, end.predicate);
     if (end.kind == TerminatorKind::sync) {
       const Sync& sync = program_.syncs[end.sync];
@@ -228,7 +234,13 @@ Schedule::Schedule(const Program& program, const InstructionCosts& costs)
     : registers(register_of(static_cast<Ref>(program.register_bytes)) + 1),
       barrier_latency(costs.of("", OpClass::barrier).latency),
       memory(costs.memory) {
-  for (const Segment& segment : program.segments) segments.push_back(SegmentScheduler(program, costs, segment).made());
+  for (const InstructionInfo& one : program.instructions)
+    slots.push_back(costs.of(program.opcodes[one.opcode], one.op_class).slots);
+  for (std::uint32_t i = 0; i < program.segments.size(); ++i) {
+    const Terminator& end = program.segments[i].end;
+    const bool loop = end.kind == TerminatorKind::conditional && (end.target == i || end.next == i);
+    segments.push_back(SegmentScheduler(program, costs, program.segments[i]).made(loop));
+  }
 }
 
 }  // namespace softmax_dispatch::sim
