@@ -37,7 +37,8 @@ void add_arch(CLI::App& app, Texts& texts, const char* help) {
   app.add_option("--arch", texts.arch, help)->type_name("sm_NN");
 }
 void add_device(CLI::App& app, Texts& texts) {
-  app.add_option("--device", texts.device, "The GPU to use: auto (one of the architecture), cuda:K, or sim [auto]")
+  app.add_option("--device", texts.device,
+                 "auto (a GPU of the architecture, else the simulated one), cuda:K or sim [auto]")
       ->type_name("DEVICE");
 }
 void add_seed(CLI::App& app, Texts& texts) {
@@ -205,7 +206,9 @@ Command read_doctor(const Texts& texts) {
 }
 
 constexpr Spec kSpecs[] = {
-    {"tune", "Measure the variants on a GPU and write its decision table (what runs where no command is named)",
+    {"tune",
+     "Time the variants on a GPU, or a simulated one, and write its decision table (what runs where no command is "
+     "named)",
      "softmax-tune --arch sm_75 --out t4.yaml --effort quick", declare_tune, read_tune},
     {"list", "The variants, and with --resources what each configuration takes",
      "softmax-tune list --arch sm_75 --resources", declare_list, read_list},
@@ -216,7 +219,8 @@ constexpr Spec kSpecs[] = {
      "softmax-tune bench t4.yaml --problem f32:1024x4096 f32:16x128256 --all-variants", declare_bench, read_bench},
     {"verify", "Verify every kernel of a table again, on this device", "softmax-tune verify t4.yaml", declare_verify,
      read_verify},
-    {"profile", "Compile one configuration and show what it takes and how it is launched",
+    {"profile",
+     "Compile one configuration and show what it takes, how it is launched, and what a simulated launch executes",
      "softmax-tune profile --arch sm_75 --variant v7 --problem f32:1025x257 --set THREADS=256", declare_profile,
      read_profile},
     {"doctor", "What this machine has and lacks: driver, NVRTC, GPUs, cache, table", "softmax-tune doctor", add_json,

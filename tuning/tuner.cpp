@@ -1,7 +1,6 @@
 #include "tuning/tuner.hpp"
 
 #include <fmt/core.h>
-#include <softmax_dispatch/version.h>
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +12,7 @@
 #include "tuning/candidates.hpp"
 #include "tuning/fit.hpp"
 #include "tuning/journal.hpp"
+#include "tuning/run_event.hpp"
 #include "tuning/shape_pool.hpp"
 #include "tuning/shape_timer.hpp"
 #include "tuning/stages.hpp"
@@ -20,19 +20,12 @@
 namespace softmax_dispatch::tuning {
 namespace {
 
-/// In a table's sweep: the times are a model's, in the place of the protocol by which they would be measured.
-constexpr char kModelProtocol[] = "model";
-
 using Clock = std::chrono::steady_clock;
 
 std::string local_memory_text(const jit::Resources& resources) {
   return fmt::format(
       "uses local memory, which is device memory: a stack of {} bytes, spills of {} bytes stored and {} loaded",
       resources.stack_bytes, resources.spill_store_bytes, resources.spill_load_bytes);
-}
-
-std::string cuda_version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
 /// One tune of one device. The steps share what came out of the ones before them.
@@ -123,19 +116,9 @@ class Tune {
   }
 
   RunEvent run_event() {
-    RunEvent event;
-    event.library_version = SOFTMAX_DISPATCH_VERSION;
-    event.device = {info_.name, info_.arch, info_.sm_count, info_.l2_bytes, info_.memory_bus_bits, info_.simulated};
-    event.toolchain = {timer_.worker().nvrtc_build(), jit::Compiler::flags(),
-                       info_.simulated ? "none" : cuda_version_text(info_.driver_version)};
-    event.sweep.effort = options_.sweep.name;
-    event.sweep.protocol = info_.simulated ? kModelProtocol : to_string(options_.protocol);
-    event.sweep.buffers = options_.protocol == Protocol::graph ? "cold" : "warm";
-    event.sweep.seed = static_cast<std::int64_t>(options_.seed);
-    event.sweep.M = options_.sweep.M;
-    event.sweep.N = options_.sweep.N;
-    for (const auto& [dtype, configs] : configs_) event.sweep.configs += static_cast<std::int64_t>(configs.size());
-    return event;
+    std::int64_t count = 0;
+    for (const auto& [dtype, configs] : configs_) count += static_cast<std::int64_t>(configs.size());
+    return tuning::run_event(options_, info_, timer_.worker().nvrtc_build(), count);
   }
 
   /// Remaining time at the pace so far.

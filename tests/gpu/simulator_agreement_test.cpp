@@ -152,7 +152,8 @@ TEST_F(SimulatorAgreement, OfTheSpecialFunctions) {
       {"ex2.approx", "asm(\"ex2.approx.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -150, 129},
       {"rcp.approx.ftz", "asm(\"rcp.approx.ftz.f32 %0, %1;\" : \"=f\"(r) : \"f\"(v));", -1e3f, 1e3f},
       {"expf", "r = expf(v);", -110, 90},
-      {"expf of one step of the ascending rows", "r = expf(v);", -0x1p-13f, -0x1p-13f},
+      {"expf of a step of 32 elements of a row ascending by 2^-13", "r = expf(v);", -0x1p-8f, -0x1p-8f},
+      {"expf of a step of 128 elements of it", "r = expf(v);", -0x1p-6f, -0x1p-6f},
       {"1/x", "r = 1.0f / v;", -1e3f, 1e3f},
   };
   constexpr std::int64_t kM = 1024, kN = 4096;

@@ -125,7 +125,9 @@ TEST(Faults, UninitialisedGlobalMemory) {
   Planted{.body = R"(
   if (threadIdx.x != 7) y[threadIdx.x] = x[threadIdx.x];
   __syncthreads();
-  y[threadIdx.x] = y[63 - threadIdx.x] + 1;  // HERE
+  const float v = y[63 - threadIdx.x] + 1;  // HERE
+  __syncthreads();
+  y[threadIdx.x] = v;
 )"}
       .expect(AllOf(HasSubstr("global load of 4 uninitialised bytes at address 0x"), HasSubstr("thread 56")));
 }

@@ -76,6 +76,11 @@ TEST(Parser, WithoutLineInformationTheLineIsThatOfThePtx) {
                   line));
 }
 
+TEST(Parser, WithLineInformationTheLineIsThatOfTheSource) {
+  EXPECT_EQ(unsupported("  .loc 1 12 3\n  frobnicate.b32 %r1, %r2;", ".file 1 \"/somewhere/kernel.cu\"\n"),
+            "the simulator does not support this instruction: 'frobnicate.b32' at kernel.cu:12 of kernel kernel");
+}
+
 TEST(Parser, WhatIsNotSupportedIsNamed) {
   EXPECT_THAT(unsupported("add.u32.wonderful %r1, %r2, %r3;"),
               AllOf(HasSubstr("modifier .wonderful"), HasSubstr("add.u32.wonderful")));

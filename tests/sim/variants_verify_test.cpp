@@ -1,10 +1,13 @@
 // The numeric suite of every variant, on the simulated device: it computes right, and does nothing that the checks of
-// the simulator find. Driven by the registry.
+// the simulator find. Driven by the registry: every variant at every extreme of its axes, in full.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <iostream>
 #include <string>
+#include <vector>
 
 #include "sim/sim_fixture.hpp"
 #include "variants/registry.hpp"
@@ -13,39 +16,60 @@
 namespace softmax_dispatch::sim {
 namespace {
 
-class VariantsVerify : public testing::TestWithParam<std::string> {
+class VariantsVerify : public testing::TestWithParam<Config> {
  protected:
-  void expect_passes(const Constants& constants, verify::Depth depth) {
-    const Variant& variant = registry().at(GetParam());
+  static void expect_passes(verify::Depth depth) {
+    const auto& [id, constants] = GetParam();
+    const Variant& variant = registry().at(id);
     const auto device = simulated_t4();
-    const auto kernel = device->load(product_ptx(GetParam(), variant.compile_time(constants)), GetParam());
-    const auto t1 = std::chrono::steady_clock::now();
+    const auto kernel = device->load(product_ptx(id, variant.compile_time(constants)), id);
+    const auto begin = std::chrono::steady_clock::now();
     const verify::Outcome outcome = verify::run(*device, variant, constants, *kernel, depth);
-    EXPECT_TRUE(outcome.passed) << softmax_dispatch::to_string(constants) << ": " << outcome.reason;
-    std::cout << GetParam() << ' ' << softmax_dispatch::to_string(constants) << " verify "
-              << std::chrono::duration<double>(std::chrono::steady_clock::now() - t1).count() << " cases "
-              << outcome.cases << '\n';
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    EXPECT_TRUE(outcome.passed) << outcome.reason;
+    std::cout << to_string(GetParam()) << ": " << outcome.cases << " cases in " << seconds.count() << " s, rows up to "
+              << outcome.N_to << ", largest error " << outcome.worst_error << " of what is allowed\n";
   }
-
-  std::vector<Constants> extremes() const { return registry().at(GetParam()).extremes({arch_limits("sm_75"), 40}); }
 };
 
-TEST_P(VariantsVerify, BrieflyAtTheExtremesOfItsAxes) {
-  for (const Constants& constants : extremes()) expect_passes(constants, verify::Depth::brief);
+TEST_P(VariantsVerify, InFull) {
+  expect_passes(verify::Depth::full);
 }
 
-// In full where a row has the fewest threads: what takes long is the suite's many rows, and each costs its threads.
-TEST_P(VariantsVerify, InFullAtItsSmallest) {
-  expect_passes(extremes().front(), verify::Depth::full);
+/// At the largest: the first-use check of a dispatcher.
+class LargestVerify : public VariantsVerify {};
+
+TEST_P(LargestVerify, Briefly) {
+  expect_passes(verify::Depth::brief);
 }
 
-std::vector<std::string> ids() {
-  std::vector<std::string> result;
-  for (const Variant* variant : registry().all()) result.emplace_back(variant->id());
+std::vector<Config> extremes() {
+  std::vector<Config> result;
+  for (const Variant* variant : registry().all()) {
+    for (const Constants& constants : variant->extremes({arch_limits("sm_75"), t4().sm_count}))
+      result.push_back({std::string(variant->id()), constants});
+  }
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, VariantsVerify, testing::ValuesIn(ids()), [](const auto& p) { return p.param; });
+std::vector<Config> largest() {
+  std::vector<Config> result;
+  for (const Config& config : extremes()) {
+    if (!result.empty() && result.back().variant == config.variant) result.pop_back();
+    result.push_back(config);
+  }
+  return result;
+}
+
+std::string test_name(const testing::TestParamInfo<Config>& config) {
+  std::string name = to_string(config.param);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Extremes, VariantsVerify, testing::ValuesIn(extremes()), test_name);
+INSTANTIATE_TEST_SUITE_P(Extremes, LargestVerify, testing::ValuesIn(largest()), test_name);
 
 }  // namespace
 }  // namespace softmax_dispatch::sim
