@@ -138,7 +138,7 @@ int run(const BenchOptions& options) {
   announce_simulated(device, options.device, "timing on");
 
   Dispatcher dispatcher;
-  check(Dispatcher::create({options.table ? options.table->string() : "", ""}, dispatcher));
+  check(Dispatcher::create({options.table ? options.table->string() : "", "", "cuda"}, dispatcher));
   const auto choose = [&](const Problem& problem) {
     std::string text;
     check(dispatcher.choice(problem, device.arch.c_str(), text));
