@@ -178,4 +178,25 @@ WorkerCommand worker_command(const std::string& mode) {
   return {std::filesystem::read_symlink("/proc/self/exe").string(), {"worker", mode}};
 }
 
+TuneOptions tiny_tune(const std::filesystem::path& folder) {
+  TuneOptions options;
+  options.arch = "sm_90";
+  options.sweep = parse_sweep(R"(
+M: [1, 4, 16]
+N: [8, 33, 64, 128]
+max_elements: 1024
+axes: {THREADS: [64], ITEMS: [1, 2]}
+max_launches: 2
+race_factor: 4
+screen_replays: 2
+finalist_factor: 1.2
+final_replays: 3
+)",
+                              "tiny");
+  options.journal = folder / "t.jsonl";
+  options.cache = SOFTMAX_DISPATCH_BINARY_DIR "/unit_tuning_cache";  // compiled once for all tests
+  options.worker = worker_command("planted");
+  return options;
+}
+
 }  // namespace softmax_dispatch::tuning::testing

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "jit/sources.hpp"
+#include "tuning/tuner.hpp"
 #include "tuning/worker.hpp"
 #include "variants/registry.hpp"
 
@@ -32,5 +34,8 @@ int worker_mode(const std::string& mode, const std::vector<std::string>& argumen
 
 /// Starts this program in the mode.
 WorkerCommand worker_command(const std::string& mode);
+
+/// A tune of the planted variants over a few small shapes, with its journal in the folder.
+TuneOptions tiny_tune(const std::filesystem::path& folder);
 
 }  // namespace softmax_dispatch::tuning::testing

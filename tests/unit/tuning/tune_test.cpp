@@ -26,30 +26,14 @@ using ::testing::Not;
 class TuneTest : public ::testing::Test {
  protected:
   TuneTest() {
-    options_.arch = "sm_90";
     options_.device = 0;
-    options_.sweep = parse_sweep(R"(
-M: [1, 4, 16]
-N: [8, 33, 64, 128]
-max_elements: 1024
-axes: {THREADS: [64], ITEMS: [1, 2]}
-max_launches: 2
-race_factor: 4
-screen_replays: 2
-finalist_factor: 1.2
-final_replays: 3
-)",
-                                 "tiny");
-    options_.journal = folder_.path() / "t.jsonl";
-    options_.cache = SOFTMAX_DISPATCH_BINARY_DIR "/unit_tuning_cache";  // compiled once for all tests
-    options_.worker = worker_command("planted");
     options_.progress = [this](const Progress& progress) { progress_.push_back(progress); };
   }
 
   TuneResult tune() { return tuning::tune(options_, planted_registry(), planted_sources()); }
 
   TemporaryDirectory folder_;
-  TuneOptions options_;
+  TuneOptions options_ = tiny_tune(folder_.path());
   std::vector<Progress> progress_;
 };
 
