@@ -1,20 +1,4 @@
 #include "device/sim/lanes/instruction_sets.hpp"
 
-namespace softmax_dispatch::sim::lanes {
-
-namespace portable {
-#include "device/sim/lanes/half.inc"
-}  // namespace portable
-
-#if SOFTMAX_DISPATCH_SIM_AVX2
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#define SOFTMAX_DISPATCH_SIM_FMA
-namespace avx2 {
-#include "device/sim/lanes/half.inc"
-}  // namespace avx2
-#undef SOFTMAX_DISPATCH_SIM_FMA
-#pragma GCC pop_options
-#endif
-
-}  // namespace softmax_dispatch::sim::lanes
+#define SOFTMAX_DISPATCH_SIM_LANES "device/sim/lanes/half.inc"
+#include "device/sim/lanes/each_set.inc"

@@ -1,18 +1,4 @@
 #include "device/sim/lanes/instruction_sets.hpp"
 
-namespace softmax_dispatch::sim::lanes {
-
-namespace portable {
-#include "device/sim/lanes/helpers.inc"
-}  // namespace portable
-
-#if SOFTMAX_DISPATCH_SIM_AVX2
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-namespace avx2 {
-#include "device/sim/lanes/helpers.inc"
-}  // namespace avx2
-#pragma GCC pop_options
-#endif
-
-}  // namespace softmax_dispatch::sim::lanes
+#define SOFTMAX_DISPATCH_SIM_LANES "device/sim/lanes/helpers.inc"
+#include "device/sim/lanes/each_set.inc"
