@@ -92,7 +92,7 @@ Json json_of(const Constants& constants) {
 }
 
 Json json_of(const Config& config) {
-  return {{"variant", config.variant}, {"constants", json_of(config.constants)}};
+  return {{"variant", config.variant}, {"dtype", to_string(config.dtype)}, {"constants", json_of(config.constants)}};
 }
 
 Json json_of(const table::Table& table) {

@@ -75,8 +75,8 @@ sim::SimOptions options_for(const Problem& problem, const Geometry& geometry) {
 Simulated simulate(const jit::Compiler& compiler, const Variant& variant, const Constants& constants,
                    const Problem& problem, const std::string& arch) {
   const std::string id(variant.id());
-  const Constants compile_time = variant.compile_time(constants);
-  const jit::CompiledKernel compiled = compiler.compile(id, compile_time, arch);
+  const Macros macros = variant.macros(problem.dtype, constants);
+  const jit::CompiledKernel compiled = compiler.compile(id, macros, arch);
   const Geometry geometry = variant.geometry(problem, constants);
   const sim::SimOptions options = options_for(problem, geometry);
   const auto device = sim::open(arch, options);
@@ -94,7 +94,7 @@ Simulated simulate(const jit::Compiler& compiler, const Variant& variant, const 
     return {device->info(), device->count(launch), device->model(launch)};
   } catch (const sim::Fault&) {
     tuning::throw_with_line(
-        compiler, id, compile_time, arch, compiled.resources,
+        compiler, id, macros, arch, compiled.resources,
         [&](sim::SimDevice& on, const LoadedKernel& of) {
           const Buffer out(on, y.bytes());
           on.count({&of, geometry, x.get(), out.get(), problem.M, problem.N});

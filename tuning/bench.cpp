@@ -82,8 +82,9 @@ class Bench {
   std::optional<std::string> obstacle(const Problem& problem, const Config& config, const Target& target) const {
     if (const auto broken = broken_.find(config); broken != broken_.end()) return broken->second;
     const Variant& variant = registry_.at(config.variant);
+    if (config.dtype != problem.dtype) return fmt::format("it computes {}", to_string(config.dtype));
     if (const Support support = variant.supports(problem, config.constants, target); !support) return support.reason;
-    if (const std::int64_t accurate = variant.accurate_N(config.constants); problem.N > accurate)
+    if (const std::int64_t accurate = variant.accurate_N(config.dtype, config.constants); problem.N > accurate)
       return fmt::format("N={} is above {}, up to which its sum is accurate enough", problem.N, accurate);
     return std::nullopt;
   }

@@ -13,7 +13,7 @@ namespace {
 
 /// What two configurations share that differ in capacity alone: the variant, its threads and its launch parameters.
 Config without_capacity(const Config& config, const Variant& variant) {
-  Config rest{config.variant, {}};
+  Config rest{config.variant, {}, config.dtype};
   for (const Axis& axis : variant.axes())
     if (!axis.compile_time || axis.name == "THREADS") rest.constants.emplace(axis.name, config.constants.at(axis.name));
   return rest;
@@ -24,15 +24,16 @@ Config without_capacity(const Config& config, const Variant& variant) {
 void drop_useless_capacities(std::vector<Config>& configs, const Variant& variant) {
   std::map<std::pair<Config, std::int64_t>, std::int64_t> least;
   const auto key = [&](const Config& config) {
-    return std::pair(without_capacity(config, variant), variant.accurate_N(config.constants));
+    return std::pair(without_capacity(config, variant), variant.accurate_N(config.dtype, config.constants));
   };
   for (const Config& config : configs) {
-    const std::int64_t capacity = variant.capacity_N(config.constants);
+    const std::int64_t capacity = variant.capacity_N(config.dtype, config.constants);
     const auto [found, is_new] = least.try_emplace(key(config), capacity);
     if (!is_new) found->second = std::min(found->second, capacity);
   }
-  std::erase_if(configs,
-                [&](const Config& config) { return variant.capacity_N(config.constants) > least.at(key(config)); });
+  std::erase_if(configs, [&](const Config& config) {
+    return variant.capacity_N(config.dtype, config.constants) > least.at(key(config));
+  });
 }
 
 /// How often [0, count - 1] is halved until an end or a middle is `index`.
@@ -61,11 +62,10 @@ table::Alignment class_of(const Problem& problem) {
 std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, const Target& target, DType dtype) {
   std::vector<Config> configs;
   for (const Variant* variant : registry.all()) {
-    const auto dtypes = variant->dtypes();
-    if (!variant->selectable() || std::find(dtypes.begin(), dtypes.end(), dtype) == dtypes.end()) continue;
+    if (!variant->selectable() || !variant->computes(dtype)) continue;
     std::vector<Config> own;
-    for (Constants& constants : variant->enumerate(sweep.ladders(*variant), target))
-      own.push_back({std::string(variant->id()), std::move(constants)});
+    for (Constants& constants : variant->enumerate(dtype, sweep.ladders(*variant), target))
+      own.push_back({std::string(variant->id()), std::move(constants), dtype});
     drop_useless_capacities(own, *variant);
     configs.insert(configs.end(), own.begin(), own.end());
   }
@@ -80,16 +80,19 @@ std::vector<Config> candidates_at(const Problem& problem, const std::vector<Conf
   std::map<Config, std::set<std::int64_t>> capacities;
   for (const Config& config : configs) {
     const Variant& variant = registry.at(config.variant);
-    if (!variant.supports(problem, config.constants, target) || problem.N > variant.accurate_N(config.constants))
+    if (config.dtype != problem.dtype) continue;
+    if (!variant.supports(problem, config.constants, target) ||
+        problem.N > variant.accurate_N(config.dtype, config.constants))
       continue;
     able.push_back(&config);
-    capacities[without_capacity(config, variant)].insert(variant.capacity_N(config.constants));
+    capacities[without_capacity(config, variant)].insert(variant.capacity_N(config.dtype, config.constants));
   }
   std::vector<Config> result;
   for (const Config* config : able) {
     const Variant& variant = registry.at(config->variant);
     const std::set<std::int64_t>& serving = capacities.at(without_capacity(*config, variant));
-    const auto rank = std::distance(serving.begin(), serving.find(variant.capacity_N(config->constants)));
+    const auto rank =
+        std::distance(serving.begin(), serving.find(variant.capacity_N(config->dtype, config->constants)));
     if (rank < 2) result.push_back(*config);
   }
   return result;

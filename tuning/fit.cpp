@@ -24,7 +24,6 @@ table::Kernel kernel_of(const FitCandidate& candidate, const table::DeviceRecord
   const jit::Resources& used = candidate.compiled->resources;
   table::Kernel kernel;
   kernel.name = table::kernel_name(candidate.config);
-  kernel.dtype = candidate.compiled->dtype;
   kernel.config = candidate.config;
   kernel.source_hash = candidate.compiled->source_hash;
   kernel.code_hash = candidate.compiled->code_hash;
@@ -131,9 +130,7 @@ std::vector<table::Kernel> take_pins(table::Table& table, const Journal& journal
     if (!found) continue;
     table::Kernel kernel = *found;
     kernel.name = pin.use = table::kernel_name(kernel.config);
-    const auto tried = [&](const CompileEvent& event) {
-      return event.config == kernel.config && event.dtype == kernel.dtype;
-    };
+    const auto tried = [&](const CompileEvent& event) { return event.config == kernel.config; };
     if (std::any_of(journal.compiles.begin(), journal.compiles.end(), tried)) kernel.verification.reset();
     table.pins.push_back(std::move(pin));
     kernels.push_back(std::move(kernel));
@@ -208,7 +205,7 @@ table::Table fit(const Journal& journal, const Registry& registry, const table::
       previous ? take_pins(table, journal, *previous) : std::vector<table::Kernel>{};
 
   std::set<DType> compiled;
-  for (const CompileEvent& event : journal.compiles) compiled.insert(event.dtype);
+  for (const CompileEvent& event : journal.compiles) compiled.insert(event.config.dtype);
   const std::vector<DType> dtypes(compiled.begin(), compiled.end());
   std::vector<FitData> all;
   for (const DType dtype : dtypes) {

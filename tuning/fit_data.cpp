@@ -35,9 +35,9 @@ std::vector<FitCandidate> eligible(const Journal& journal, const Registry& regis
   std::map<Config, std::vector<const VerifyEvent*>> verifications;
   std::set<Config> quarantined;
   for (const CompileEvent& event : journal.compiles)
-    if (event.dtype == dtype) compiles[event.config].push_back(&event);
+    if (event.config.dtype == dtype) compiles[event.config].push_back(&event);
   for (const VerifyEvent& event : journal.verifications)
-    if (event.dtype == dtype) verifications[event.config].push_back(&event);
+    if (event.config.dtype == dtype) verifications[event.config].push_back(&event);
   const bool may_wait = journal.run && journal.run->device.simulated;
   for (const QuarantineEvent& event : journal.quarantines) quarantined.insert(event.config);
 
@@ -52,7 +52,7 @@ std::vector<FitCandidate> eligible(const Journal& journal, const Registry& regis
       const bool tried = verification != verifications.end();
       const VerifyEvent* verified = tried ? only_verification(verification->second, compiled->code_hash) : nullptr;
       if (!verified && (tried || !may_wait)) continue;
-      std::int64_t limit_N = variant->accurate_N(config.constants);
+      std::int64_t limit_N = variant->accurate_N(dtype, config.constants);
       if (verified) limit_N = std::min(limit_N, verified->outcome.N_to);
       result.push_back({config, variant, limit_N, compiled, verified});
     }

@@ -28,14 +28,12 @@ struct RunEvent {
 };
 struct CompileEvent {
   Config config;
-  DType dtype = DType::f32;
   std::string source_hash, code_hash;
   jit::Resources resources;
   std::optional<std::string> error;
 };
 struct VerifyEvent {
   Config config;
-  DType dtype = DType::f32;
   std::string code_hash;
   verify::Outcome outcome;
 };

@@ -141,7 +141,6 @@ void fields(Visit&& visit, Like<RunEvent> auto& event) {
 template <typename Visit>
 void fields(Visit&& visit, Like<CompileEvent> auto& event) {
   visit("config", event.config);
-  visit("dtype", event.dtype);
   visit("source_hash", event.source_hash);
   visit("code_hash", event.code_hash);
   visit("resources", event.resources);
@@ -151,7 +150,6 @@ void fields(Visit&& visit, Like<CompileEvent> auto& event) {
 template <typename Visit>
 void fields(Visit&& visit, Like<VerifyEvent> auto& event) {
   visit("config", event.config);
-  visit("dtype", event.dtype);
   visit("code_hash", event.code_hash);
   visit("outcome", event.outcome);
 }
@@ -199,20 +197,13 @@ json value_to_json(const T& value) {
     return list;
   } else if constexpr (std::same_as<T, std::optional<std::string>>) {
     return value ? json(*value) : json(nullptr);
-  } else if constexpr (std::same_as<T, Config> || std::same_as<T, Problem> || std::same_as<T, DType> ||
-                       std::same_as<T, Protocol>) {
+  } else if constexpr (std::same_as<T, Config> || std::same_as<T, Problem> || std::same_as<T, Protocol>) {
     return to_string(value);
   } else if constexpr (std::same_as<T, verify::Depth>) {
     return value == verify::Depth::full ? "full" : "brief";
   } else {
     return value;
   }
-}
-
-DType parse_dtype(const std::string& text) {
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
-    if (text == to_string(dtype)) return dtype;
-  throw_error(StatusCode::invalid_argument, "unknown dtype '{}': take f32, f16 or bf16", text);
 }
 
 template <typename T>
@@ -227,8 +218,6 @@ void json_to_value(const json& source, T& value) {
     value = parse_config(source.get<std::string>());
   } else if constexpr (std::same_as<T, Problem>) {
     check(parse_problem(source.get<std::string>(), value));
-  } else if constexpr (std::same_as<T, DType>) {
-    value = parse_dtype(source.get<std::string>());
   } else if constexpr (std::same_as<T, Protocol>) {
     value = parse_protocol(source.get<std::string>());
   } else if constexpr (std::same_as<T, verify::Depth>) {

@@ -13,7 +13,7 @@ sim::SimOptions simulation_options();
 
 /// Throws the device error that `again` meets with the kernel compiled anew with line information, on a simulated
 /// device of its own: the same fault, but with file and line of the source. Returns where it meets none.
-void throw_with_line(const jit::Compiler& compiler, const std::string& id, const Constants& compile_time,
+void throw_with_line(const jit::Compiler& compiler, const std::string& id, const Macros& macros,
                      const std::string& arch, const Resources& resources,
                      const std::function<void(sim::SimDevice& device, const LoadedKernel& kernel)>& again,
                      const sim::SimOptions& options = simulation_options());

@@ -45,8 +45,8 @@ class Tune {
     journal_->append(run_event());
     const bool verify_all = options_.verify_all.value_or(!info_.simulated);
     for (const auto& [dtype, configs] : configs_) {
-      std::vector<Config> candidates = compile(dtype, configs);
-      if (verify_all) candidates = verify(dtype, candidates);
+      std::vector<Config> candidates = compile(configs);
+      if (verify_all) candidates = verify(candidates);
       std::erase_if(candidates, [&](const Config& one) { return !registry_.at(one.variant).selectable(); });
       measure(dtype, candidates);
     }
@@ -107,11 +107,11 @@ class Tune {
     if (!options_.previous) return;
     for (const table::Pin& pin : options_.previous->pins) {
       const table::Kernel* kernel = options_.previous->find(pin.use);
-      if (!kernel || kernel->dtype != dtype ||
+      if (!kernel || kernel->config.dtype != dtype ||
           std::find(configs.begin(), configs.end(), kernel->config) != configs.end())
         continue;
       const Variant* variant = registry_.find(kernel->config.variant);
-      if (variant && variant->supports(kernel->config.constants, target_)) configs.push_back(kernel->config);
+      if (variant && variant->supports(dtype, kernel->config.constants, target_)) configs.push_back(kernel->config);
     }
   }
 
@@ -137,11 +137,11 @@ class Tune {
 
   /// Configurations that compiled and stay out of local memory. Launch parameters do not change the code: each code is
   /// compiled once.
-  std::vector<Config> compile(DType dtype, const std::vector<Config>& configs) {
+  std::vector<Config> compile(const std::vector<Config>& configs) {
     std::vector<Config> codes;
     std::map<Config, std::vector<Config>> configs_of_code;
     for (const Config& config : configs) {
-      Config code{config.variant, registry_.at(config.variant).compile_time(config.constants)};
+      Config code{config.variant, registry_.at(config.variant).compile_time(config.constants), config.dtype};
       auto& users = configs_of_code[code];
       if (users.empty()) codes.push_back(std::move(code));
       users.push_back(config);
@@ -152,8 +152,7 @@ class Tune {
     const auto on_result = [&](std::size_t i, const CompileResult& result) {
       check_source(codes[i], result);
       for (const Config& config : configs_of_code.at(codes[i])) {
-        journal_->append(
-            CompileEvent{config, dtype, result.source_hash, result.code_hash, result.resources, result.error});
+        journal_->append(CompileEvent{config, result.source_hash, result.code_hash, result.resources, result.error});
         if (result.error)
           reject(config, "compile", *result.error);
         else if (result.resources.uses_local_memory())
@@ -173,7 +172,7 @@ class Tune {
     return compiled;
   }
 
-  std::vector<Config> verify(DType dtype, const std::vector<Config>& configs) {
+  std::vector<Config> verify(const std::vector<Config>& configs) {
     std::set<Config> passed;
     std::size_t done = 0;
     const Clock::time_point start = Clock::now();
@@ -182,7 +181,7 @@ class Tune {
       if (verified.lost) {
         quarantine(config, "verify", verified.outcome.reason);
       } else {
-        journal_->append(VerifyEvent{config, dtype, code_hash_.at(config), verified.outcome});
+        journal_->append(VerifyEvent{config, code_hash_.at(config), verified.outcome});
         if (verified.outcome.passed)
           passed.insert(config);
         else
@@ -203,15 +202,15 @@ class Tune {
 
   /// Until every kernel of the table is verified, but for what a person pinned and failed.
   void verify_chosen() {
-    std::set<std::pair<DType, Config>> tried;
+    std::set<Config> tried;
     while (!interrupted()) {
-      std::map<DType, std::vector<Config>> chosen;
+      std::vector<Config> chosen;
       for (const table::Kernel& kernel : fit_journal().kernels) {
         const bool unknown = !kernel.verification && code_hash_.contains(kernel.config);
-        if (unknown && tried.emplace(kernel.dtype, kernel.config).second) chosen[kernel.dtype].push_back(kernel.config);
+        if (unknown && tried.insert(kernel.config).second) chosen.push_back(kernel.config);
       }
       if (chosen.empty()) return;
-      for (const auto& [dtype, configs] : chosen) verify(dtype, configs);
+      verify(chosen);
     }
     partial_ = true;
   }

@@ -60,8 +60,7 @@ CompileResult WorkerJobs::compile(const Config& config) {
   announce_(to_string(config));
   CompileResult result;
   try {
-    jit::CompiledKernel kernel =
-        compiler_.compile(config.variant, registry_.at(config.variant).compile_time(config.constants), settings_.arch);
+    jit::CompiledKernel kernel = compiler_.compile(config.variant, macros_of(config), settings_.arch);
     result.code_hash = std::move(kernel.code_hash);
     result.source_hash = std::move(kernel.source_hash);
     result.resources = kernel.resources;
@@ -71,10 +70,16 @@ CompileResult WorkerJobs::compile(const Config& config) {
   return result;
 }
 
-const LoadedKernel& WorkerJobs::loaded(const std::string& id, const Constants& constants) {
-  auto& kernel = loaded_[{id, constants}];
+Macros WorkerJobs::macros_of(const Config& config) const {
+  if (config.variant == kCopyKernel) return config.constants;
+  return registry_.at(config.variant).macros(config.dtype, config.constants);
+}
+
+const LoadedKernel& WorkerJobs::loaded(const Config& config) {
+  const Macros macros = macros_of(config);
+  auto& kernel = loaded_[{config.variant, macros.constants, config.dtype}];
   if (!kernel) {
-    const jit::CompiledKernel compiled = compiler_.compile(id, constants, settings_.arch);
+    const jit::CompiledKernel compiled = compiler_.compile(config.variant, macros, settings_.arch);
     kernel = device().load(compiled.image, compiled.entry, compiled.resources);
   }
   return *kernel;
@@ -84,9 +89,9 @@ verify::Outcome WorkerJobs::verify(const Config& config, verify::Depth depth) {
   const std::string name = to_string(config);
   announce_(name);
   const Variant& variant = registry_.at(config.variant);
-  const LoadedKernel& kernel = loaded(config.variant, variant.compile_time(config.constants));
+  const LoadedKernel& kernel = loaded(config);
   const auto run = [&](Device& on, const LoadedKernel& of) {
-    return verify::run(on, variant, config.constants, of, depth,
+    return verify::run(on, variant, config.dtype, config.constants, of, depth,
                        [&](const std::string& what) { announce_(fmt::format("{}: {}", name, what)); });
   };
   try {
@@ -99,9 +104,9 @@ verify::Outcome WorkerJobs::verify(const Config& config, verify::Depth depth) {
 
 /// Throws what `again` meets with a kernel that knows its source's lines.
 void WorkerJobs::throw_with_line(const Config& config, const Use& again) const {
-  const Constants constants = registry_.at(config.variant).compile_time(config.constants);
-  const Resources resources = compiler_.compile(config.variant, constants, settings_.arch).resources;
-  tuning::throw_with_line(compiler_, config.variant, constants, settings_.arch, resources, again);
+  const Macros macros = macros_of(config);
+  const Resources resources = compiler_.compile(config.variant, macros, settings_.arch).resources;
+  tuning::throw_with_line(compiler_, config.variant, macros, settings_.arch, resources, again);
 }
 
 std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vector<Config>& configs,
@@ -113,14 +118,17 @@ std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vect
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const Config& config = configs[i];
     const Variant& variant = registry_.at(config.variant);
+    if (config.dtype != problem.dtype) {
+      results[i].error = fmt::format("it computes {}", to_string(config.dtype));
+      continue;
+    }
     if (const Support support = variant.supports(problem, config.constants, target); !support) {
       results[i].error = support.reason;
       continue;
     }
     announce_(to_string(config));
     try {
-      candidates.push_back({config, &loaded(config.variant, variant.compile_time(config.constants)),
-                            variant.geometry(problem, config.constants)});
+      candidates.push_back({config, &loaded(config), variant.geometry(problem, config.constants)});
       positions.push_back(i);
     } catch (const Error& error) {
       // An instruction that the simulated device does not know costs the candidate alone.
@@ -154,8 +162,8 @@ double WorkerJobs::copy_limit_us(const Problem& problem, const TimingPlan& plan)
   if (!measurer_) measurer_.emplace(device(), announce_);
   std::vector<MeasureCandidate> kernels;
   for (const std::int64_t threads : kCopyThreads) {
-    const Constants constants{{"THREADS", threads}};
-    kernels.push_back({{kCopyKernel, constants}, &loaded(kCopyKernel, constants), copy_geometry(problem, threads)});
+    const Config copy{kCopyKernel, {{"THREADS", threads}}};
+    kernels.push_back({copy, &loaded(copy), copy_geometry(problem, threads)});
   }
   return measurer_->copy_limit_us(problem, kernels, plan);
 }

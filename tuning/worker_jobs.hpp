@@ -34,7 +34,8 @@ class WorkerJobs {
   using Use = std::function<void(Device& device, const LoadedKernel& kernel)>;
 
   Device& device();
-  const LoadedKernel& loaded(const std::string& id, const Constants& constants);
+  const LoadedKernel& loaded(const Config& config);
+  Macros macros_of(const Config& config) const;
   void throw_with_line(const Config& config, const Use& again) const;
   std::vector<TimeResult> time(Measurer& measurer, const Problem& problem, std::span<const MeasureCandidate> candidates,
                                const TimingPlan& plan);
@@ -45,7 +46,8 @@ class WorkerJobs {
   std::function<void(const std::string&)> announce_;
   std::unique_ptr<Device> device_;
   jit::Compiler compiler_;
-  std::map<Config, std::shared_ptr<const LoadedKernel>> loaded_;
+  std::map<Config, std::shared_ptr<const LoadedKernel>>
+      loaded_;  ///< By the configuration without its launch parameters.
   std::optional<Measurer> measurer_;
 };
 

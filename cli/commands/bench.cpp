@@ -30,8 +30,10 @@ constexpr int kReplays = 15;
 std::vector<Config> all_configs(const tuning::Sweep& sweep, const Target& target) {
   std::vector<Config> configs;
   for (const Variant* variant : registry().all()) {
-    for (Constants& constants : variant->enumerate(sweep.ladders(*variant), target)) {
-      configs.push_back({std::string(variant->id()), std::move(constants)});
+    for (const DType dtype : variant->dtypes()) {
+      for (Constants& constants : variant->enumerate(dtype, sweep.ladders(*variant), target)) {
+        configs.push_back({std::string(variant->id()), std::move(constants), dtype});
+      }
     }
   }
   return configs;

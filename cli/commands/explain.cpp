@@ -82,7 +82,7 @@ std::map<Config, double> measured_times(const std::optional<tuning::Journal>& jo
 /// Why the configuration cannot be chosen for the problem; "" where it can.
 std::string why_not(const Variant& variant, const Problem& problem, const Constants& constants, const Target& target) {
   if (const Support support = variant.supports(problem, constants, target); !support) return support.reason;
-  if (const std::int64_t most = variant.accurate_N(constants); problem.N > most) {
+  if (const std::int64_t most = variant.accurate_N(problem.dtype, constants); problem.N > most) {
     return fmt::format("meets the accuracy rule up to N = {} only", most);
   }
   return variant.selectable() ? "" : "a control, never chosen";
@@ -105,7 +105,7 @@ Candidate of_kernel(const table::Kernel& kernel, const Problem& problem, const T
 /// A variant of which the table has no kernel: its fastest measured configuration, else the least one that would serve.
 Candidate of_variant(const Variant& variant, const Problem& problem, const Target& target,
                      const std::map<Config, double>& times) {
-  Candidate candidate{{std::string(variant.id()), {}}, {}, {}};
+  Candidate candidate{{std::string(variant.id()), {}, problem.dtype}, {}, {}};
   for (const auto& [config, time_us] : times) {
     if (config.variant != variant.id() || (candidate.time_us && *candidate.time_us <= time_us)) continue;
     candidate.config = config;
@@ -127,7 +127,8 @@ std::vector<Candidate> candidates_of(const table::Table& table, const ExplainOpt
   const auto times = measured_times(journal_beside(options.table, table), options.problem);
   std::vector<Candidate> candidates;
   for (const table::Kernel& kernel : table.kernels) {
-    if (kernel.dtype == options.problem.dtype) candidates.push_back(of_kernel(kernel, options.problem, target, times));
+    if (kernel.config.dtype == options.problem.dtype)
+      candidates.push_back(of_kernel(kernel, options.problem, target, times));
   }
   for (const Variant* variant : registry().all()) {
     const auto same = [&](const table::Kernel& kernel) { return kernel.config.variant == variant->id(); };

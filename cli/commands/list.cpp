@@ -22,6 +22,7 @@ namespace {
 /// A configuration of `list --resources`, by its compile-time constants.
 struct Row {
   const Variant* variant = nullptr;
+  DType dtype = DType::f32;
   Constants constants;
   jit::Resources resources;
   std::int64_t shared_bytes = 0;
@@ -60,7 +61,7 @@ Json variant_json(const Variant& variant) {
 }
 
 Json row_json(const Row& row) {
-  Json json{{"constants", json_of(row.constants)}};
+  Json json{{"dtype", to_string(row.dtype)}, {"constants", json_of(row.constants)}};
   add_resources(json, row.resources, row.shared_bytes, row.occupancy);
   json["eligible"] = row.why_not.empty();
   if (!row.why_not.empty()) json["reason"] = row.why_not;
@@ -72,12 +73,14 @@ std::vector<Config> configs_to_compile(const Target& target) {
   const tuning::Sweep sweep = tuning::load_sweep("quick");
   std::vector<Config> configs;
   for (const Variant* variant : registry().all()) {
-    auto all = variant->enumerate(sweep.ladders(*variant), target);
-    std::ranges::move(variant->extremes(target), std::back_inserter(all));
-    std::set<Constants> seen;
-    for (Constants& constants : all) {
-      if (seen.insert(variant->compile_time(constants)).second) {
-        configs.push_back({std::string(variant->id()), std::move(constants)});
+    for (const DType dtype : variant->dtypes()) {
+      auto all = variant->enumerate(dtype, sweep.ladders(*variant), target);
+      std::ranges::move(variant->extremes(dtype, target), std::back_inserter(all));
+      std::set<Constants> seen;
+      for (Constants& constants : all) {
+        if (seen.insert(variant->compile_time(constants)).second) {
+          configs.push_back({std::string(variant->id()), std::move(constants), dtype});
+        }
       }
     }
   }
@@ -86,13 +89,20 @@ std::vector<Config> configs_to_compile(const Target& target) {
 
 Row row_of(const Config& config, const tuning::CompileResult& result, const Target& target) {
   const Variant& variant = registry().at(config.variant);
-  Row row{&variant, variant.compile_time(config.constants), result.resources, 0, 0, {}, result.error.has_value()};
+  Row row{&variant,
+          config.dtype,
+          variant.compile_time(config.constants),
+          result.resources,
+          0,
+          0,
+          {},
+          result.error.has_value()};
   if (row.failed) {
     row.why_not = "does not compile: " + *result.error;
     return row;
   }
   // The launch at which shared memory is largest: the longest row whose length changes anything.
-  const Problem longest{variant.dtypes().front(), 1, variant.boundaries_N(config.constants).back()};
+  const Problem longest{config.dtype, 1, variant.boundaries_N(config.dtype, config.constants).back()};
   const Geometry geometry = variant.geometry(longest, config.constants);
   row.shared_bytes = shared_bytes(result.resources, geometry);
   row.occupancy = occupancy(target.limits, result.resources, geometry);
@@ -143,11 +153,11 @@ std::string variants_text() {
 }
 
 std::string rows_text(const std::vector<Row>& rows) {
-  TextTable table(
-      {"variant", "constants", "registers", "stack", "spill stores", "spill loads", "shared", "occupancy", "eligible"});
+  TextTable table({"variant", "dtype", "constants", "registers", "stack", "spill stores", "spill loads", "shared",
+                   "occupancy", "eligible"});
   for (const Row& row : rows) {
     const jit::Resources& r = row.resources;
-    std::vector<std::string> cells{std::string(row.variant->id()), to_string(row.constants)};
+    std::vector<std::string> cells{std::string(row.variant->id()), to_string(row.dtype), to_string(row.constants)};
     if (row.failed) {
       cells.resize(cells.size() + 6);
     } else {

@@ -100,10 +100,10 @@ int run(const ProfileOptions& options) {
   const jit::Compiler compiler(open_nvrtc(target.limits), jit::Sources::product(), jit::Cache::user_default(),
                                simulated ? jit::Output::ptx : jit::Output::cubin);
   const jit::Resources resources =
-      compiler.compile(options.variant, variant.compile_time(constants), options.arch).resources;
+      compiler.compile(options.variant, variant.macros(options.problem.dtype, constants), options.arch).resources;
   const Geometry geometry = variant.geometry(options.problem, constants);
 
-  Json json = json_of(Config{options.variant, constants});
+  Json json = json_of(Config{options.variant, constants, options.problem.dtype});
   json["arch"] = options.arch;
   json["grid"] = geometry.grid;
   json["block"] = geometry.block;

@@ -26,10 +26,10 @@ class Backend {
   /// Runs work that compiles, allocates and synchronises, so that no capture of another thread is broken by it.
   virtual void run_cold(const std::function<void()>& work) = 0;
 
-  /// `constants` are the compile-time constants alone. Throws Error(toolchain).
-  virtual jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) = 0;
+  /// Throws Error(toolchain).
+  virtual jit::CompiledKernel compile(const std::string& id, const Macros& macros, const std::string& arch) = 0;
   virtual std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) = 0;
-  virtual verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
+  virtual verify::Outcome verify(Device& device, const Variant& variant, DType dtype, const Constants& constants,
                                  const LoadedKernel& kernel) = 0;
   /// Where outcomes of verifications outlive the process; may be null.
   virtual std::shared_ptr<jit::Cache> cache() = 0;

@@ -18,8 +18,8 @@ class CudaBackend final : public Backend {
     work();
   }
 
-  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) override {
-    return toolchain_.compile(id, constants, arch);
+  jit::CompiledKernel compile(const std::string& id, const Macros& macros, const std::string& arch) override {
+    return toolchain_.compile(id, macros, arch);
   }
 
   std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
@@ -27,10 +27,10 @@ class CudaBackend final : public Backend {
     return device.load(compiled.image, compiled.entry, compiled.resources);
   }
 
-  verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
+  verify::Outcome verify(Device& device, const Variant& variant, DType dtype, const Constants& constants,
                          const LoadedKernel& kernel) override {
     const std::lock_guard lock(device_mutex_);
-    return verify::run(device, variant, constants, kernel, verify::Depth::brief);
+    return verify::run(device, variant, dtype, constants, kernel, verify::Depth::brief);
   }
 
   std::shared_ptr<jit::Cache> cache() override { return toolchain_.cache(); }

@@ -13,26 +13,21 @@ namespace {
 /// Blocks of a launch at most: the limit of grid.x.
 constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
 /// The most rows that the variant accepts: any, or as many as the grid's limit allows.
-std::int64_t most_rows(const Variant& variant, const Constants& constants, DType dtype, const Target& target) {
-  for (const std::int64_t M : {kUnbounded, kMaxGrid * variant.rows_per_block(constants), kMaxGrid}) {
-    if (variant.supports(Problem{dtype, M, 1}, constants, target)) return M;
+std::int64_t most_rows(const Variant& variant, const Config& config, const Target& target) {
+  for (const std::int64_t M : {kUnbounded, kMaxGrid * variant.rows_per_block(config.constants), kMaxGrid}) {
+    if (variant.supports(Problem{config.dtype, M, 1}, config.constants, target)) return M;
   }
   return 0;
 }
 
-Candidate make_candidate(const Variant& variant, Config config, DType dtype, const Target& target) {
+Candidate make_candidate(const Variant& variant, Config config, const Target& target) {
   Candidate candidate;
   candidate.variant = &variant;
-  candidate.compile_time = variant.compile_time(config.constants);
-  candidate.max_M = most_rows(variant, config.constants, dtype, target);
-  candidate.max_N = variant.accurate_N(config.constants);
+  candidate.macros = variant.macros(config.dtype, config.constants);
+  candidate.max_M = most_rows(variant, config, target);
+  candidate.max_N = variant.accurate_N(config.dtype, config.constants);
   candidate.config = std::move(config);
   return candidate;
-}
-
-bool computes(const Variant& variant, DType dtype) {
-  const std::vector<DType> dtypes = variant.dtypes();
-  return std::find(dtypes.begin(), dtypes.end(), dtype) != dtypes.end();
 }
 
 Candidate candidate_of(const table::Kernel& kernel, const Target& target) {
@@ -46,15 +41,15 @@ Candidate candidate_of(const table::Kernel& kernel, const Target& target) {
                 "kernel {}: {} is a control for measurements and is never dispatched; name another variant",
                 kernel.name, variant->id());
   }
-  if (!computes(*variant, kernel.dtype)) {
+  if (!variant->computes(kernel.config.dtype)) {
     throw_error(StatusCode::bad_table, "kernel {}: {} does not compute {}; name another variant", kernel.name,
-                variant->id(), to_string(kernel.dtype));
+                variant->id(), to_string(kernel.config.dtype));
   }
-  if (const Support support = variant->supports(kernel.config.constants, target); !support) {
+  if (const Support support = variant->supports(kernel.config.dtype, kernel.config.constants, target); !support) {
     throw_error(StatusCode::bad_table, "kernel {} ({}) does not exist on {}: {}; retune with softmax-tune", kernel.name,
                 to_string(kernel.config), target.limits.arch, support.reason);
   }
-  Candidate candidate = make_candidate(*variant, kernel.config, kernel.dtype, target);
+  Candidate candidate = make_candidate(*variant, kernel.config, target);
   candidate.code_hash = kernel.code_hash;
   candidate.verification = kernel.verification;
   if (kernel.verification) candidate.max_N = std::min(candidate.max_N, kernel.verification->N_to);
@@ -67,7 +62,7 @@ Decisions Decisions::from_table(table::Table table, const Target& target) {
   Decisions decisions;
   decisions.table_ = std::move(table);
   for (const table::Kernel& kernel : decisions.table_.kernels) {
-    decisions.add(candidate_of(kernel, target), kernel.dtype);
+    decisions.add(candidate_of(kernel, target));
   }
   decisions.add_runner_ups();
   decisions.add_unbounded(target);
@@ -77,35 +72,33 @@ Decisions Decisions::from_table(table::Table table, const Target& target) {
 
 Decisions Decisions::forced(const Config& config, const Target& target) {
   const Variant& variant = registry().at(config.variant);
-  if (const Support support = variant.supports(config.constants, target); !support) {
+  if (const Support support = variant.supports(config.dtype, config.constants, target); !support) {
     throw_error(StatusCode::unsupported, "the forced configuration '{}' does not exist on {}: {}", to_string(config),
                 target.limits.arch, support.reason);
   }
   Decisions decisions;
-  for (const DType dtype : variant.dtypes()) {
-    Candidate candidate = make_candidate(variant, config, dtype, target);
-    candidate.max_N =
-        variant.capacity_N(config.constants);  // who forces a kernel wants to see it beyond its range, too
-    decisions.add(std::move(candidate), dtype);
-  }
+  Candidate candidate = make_candidate(variant, config, target);
+  // Who forces a kernel wants to see it beyond its range, too.
+  candidate.max_N = variant.capacity_N(config.dtype, config.constants);
+  decisions.add(std::move(candidate));
   return decisions;
 }
 
-void Decisions::add(Candidate candidate, DType dtype) {
-  by_reach_[static_cast<std::size_t>(dtype)].push_back(static_cast<int>(candidates_.size()));
+void Decisions::add(Candidate candidate) {
+  by_reach_[static_cast<std::size_t>(candidate.config.dtype)].push_back(static_cast<int>(candidates_.size()));
   candidates_.push_back(std::move(candidate));
 }
 
 void Decisions::add_runner_ups() {
-  std::map<std::pair<DType, std::string>, int> by_config;
+  std::map<std::string, int> by_config;
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
-    by_config.emplace(std::pair(table_.kernels[i].dtype, to_string(candidates_[i].config)), static_cast<int>(i));
+    by_config.emplace(to_string(candidates_[i].config), static_cast<int>(i));
   }
   for (const table::OpTable& op : table_.tables) {
     for (const table::Band& band : op.bands) {
       for (const table::Threshold& threshold : band.thresholds) {
         if (!threshold.runner_up) continue;
-        const auto found = by_config.find({op.dtype, *threshold.runner_up});
+        const auto found = by_config.find(*threshold.runner_up);
         if (found != by_config.end()) runner_ups_.emplace(&threshold, found->second);
       }
     }
@@ -121,11 +114,11 @@ int Decisions::runner_up_of(const table::Threshold* threshold) const noexcept {
 void Decisions::add_unbounded(const Target& target) {
   const Variant& variant = unbounded_variant();
   for (const DType dtype : variant.dtypes()) {
-    Config config{std::string(variant.id()), variant.complete(Problem{dtype, 1, 1}, {}, target)};
+    Config config{std::string(variant.id()), variant.complete(Problem{dtype, 1, 1}, {}, target), dtype};
     const auto same = [&](int index) { return candidates_[static_cast<std::size_t>(index)].config == config; };
     const std::vector<int>& present = by_reach_[static_cast<std::size_t>(dtype)];
     if (std::any_of(present.begin(), present.end(), same)) continue;
-    add(make_candidate(variant, std::move(config), dtype, target), dtype);
+    add(make_candidate(variant, std::move(config), target));
   }
 }
 

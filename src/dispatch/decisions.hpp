@@ -19,7 +19,7 @@ namespace softmax_dispatch::runtime {
 struct Candidate {
   const Variant* variant = nullptr;
   Config config;           ///< Every axis, launch parameters included.
-  Constants compile_time;  ///< The constants that are macros.
+  Macros macros;           ///< What it is compiled with.
   std::int64_t max_M = 0;  ///< The most rows that one launch covers.
   std::int64_t max_N = 0;  ///< The longest row that it computes within the accuracy rule.
   std::string code_hash;   ///< Of the code that `verification` is about; empty where the table has none.
@@ -65,7 +65,7 @@ class Decisions {
   static constexpr int kNone = -1;
 
   Decisions() = default;
-  void add(Candidate candidate, DType dtype);
+  void add(Candidate candidate);
   void add_runner_ups();
   void add_unbounded(const Target& target);
   void sort_by_reach();

@@ -45,7 +45,7 @@ std::string DeviceKernels::rejection(int index) const {
 const LoadedKernel* DeviceKernels::make_ready(const Candidate& candidate, Slot& slot) {
   const DeviceInfo& info = device_.info();
   const jit::CompiledKernel compiled =
-      backend_.compile(std::string(candidate.variant->id()), candidate.compile_time, info.arch);
+      backend_.compile(std::string(candidate.variant->id()), candidate.macros, info.arch);
   std::shared_ptr<const LoadedKernel> kernel;
   if (compiled.resources.uses_local_memory()) {
     slot.rejection = fmt::format("its private array is in local memory ({} bytes of stack, {} bytes of spills)",
@@ -80,7 +80,8 @@ Outcomes::Verdict DeviceKernels::verify(const Candidate& candidate, const Loaded
                                         const std::string& code_hash) {
   const DeviceInfo& info = device_.info();
   if (auto verdict = outcomes_.find(code_hash, candidate.config, info)) return *std::move(verdict);
-  const verify::Outcome outcome = backend_.verify(device_, *candidate.variant, candidate.config.constants, kernel);
+  const verify::Outcome outcome =
+      backend_.verify(device_, *candidate.variant, candidate.config.dtype, candidate.config.constants, kernel);
   log(LogLevel::info, "{}: verified on {} with {} launches: {}", to_string(candidate.config), describe(info),
       outcome.cases, outcome.passed ? "passed" : outcome.reason);
   Outcomes::Verdict verdict{outcome.passed, outcome.reason};

@@ -33,9 +33,9 @@ std::optional<Config> configure(const Variant& variant, std::int64_t N, const Co
   const Problem problem{DType::f32, 1, N};
   try {
     Config config{std::string(variant.id()), variant.complete(problem, set, target)};
-    const bool serves = variant.supports(config.constants, target) &&
+    const bool serves = variant.supports(problem.dtype, config.constants, target) &&
                         variant.supports(problem, config.constants, target) &&
-                        variant.accurate_N(config.constants) >= N;
+                        variant.accurate_N(problem.dtype, config.constants) >= N;
     if (serves) return config;
   } catch (const Error& error) {
     if (error.code() != StatusCode::unsupported) throw;
@@ -51,7 +51,7 @@ std::optional<Config> configure(const Step& step, const Target& target) {
     if (!variant->selectable() || variant->serves_every_shape()) continue;
     auto config = configure(*variant, step.N_to, {{"THREADS", step.threads}}, target);
     if (!config) continue;
-    const std::int64_t capacity = variant->capacity_N(config->constants);
+    const std::int64_t capacity = variant->capacity_N(config->dtype, config->constants);
     const std::int64_t threads_of_row = step.threads / variant->rows_per_block(config->constants);
     if (variant->scans() == 1 && capacity / threads_of_row > kMostPerThread) continue;
     const std::tuple key(variant->scans(), capacity, variant->complexity());

@@ -28,18 +28,18 @@ class SimBackend final : public Backend {
   bool is_capturing(Stream /*stream*/) override { return false; }
   void run_cold(const std::function<void()>& work) override { work(); }
 
-  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) override {
-    return toolchain_.compile(id, constants, arch);
+  jit::CompiledKernel compile(const std::string& id, const Macros& macros, const std::string& arch) override {
+    return toolchain_.compile(id, macros, arch);
   }
 
   std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
     return device.load(compiled.image, compiled.entry, compiled.resources);
   }
 
-  verify::Outcome verify(Device& device, const Variant& variant, const Constants& constants,
+  verify::Outcome verify(Device& device, const Variant& variant, DType dtype, const Constants& constants,
                          const LoadedKernel& kernel) override {
     try {
-      return verify::run(device, variant, constants, kernel, verify::Depth::brief);
+      return verify::run(device, variant, dtype, constants, kernel, verify::Depth::brief);
     } catch (const sim::Fault& fault) {
       // It would be found again at every try, and the device goes on: another kernel can take the place of this one.
       verify::Outcome outcome;

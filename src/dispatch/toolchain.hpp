@@ -21,9 +21,9 @@ class Toolchain {
   Toolchain(const jit::Sources& sources, jit::Output output, std::function<int()> max_major)
       : sources_(sources), output_(output), max_major_(std::move(max_major)) {}
 
-  /// `constants` are the compile-time constants alone. Throws Error(toolchain).
-  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) {
-    return compiler().compile(id, constants, arch);
+  /// Throws Error(toolchain).
+  jit::CompiledKernel compile(const std::string& id, const Macros& macros, const std::string& arch) {
+    return compiler().compile(id, macros, arch);
   }
   std::shared_ptr<jit::Cache> cache();
 

@@ -12,9 +12,10 @@
 namespace softmax_dispatch::jit {
 namespace {
 
-std::vector<std::string> options_of(const Constants& constants) {
+std::vector<std::string> options_of(const Macros& macros) {
   std::vector<std::string> options = Compiler::flags();
-  for (const auto& [name, value] : constants) options.push_back(fmt::format("-D{}={}", name, value));
+  for (const auto& [name, value] : macros.constants) options.push_back(fmt::format("-D{}={}", name, value));
+  if (macros.type) options.push_back(fmt::format("-DTYPE={}", to_string(*macros.type)));
   return options;
 }
 
@@ -38,11 +39,11 @@ const std::vector<std::string>& Compiler::flags() {
   return all;
 }
 
-CompiledKernel Compiler::compile(const std::string& id, const Constants& constants, const std::string& arch) const {
+CompiledKernel Compiler::compile(const std::string& id, const Macros& macros, const std::string& arch) const {
   CompiledKernel kernel;
   kernel.entry = id;
   kernel.source_hash = sources_.hash(id);
-  const std::vector<std::string> options = options_of(constants);
+  const std::vector<std::string> options = options_of(macros);
   Hasher key_of;
   key_of.add(id).add(kernel.source_hash).add(join(options, " ")).add(arch).add(nvrtc_->build());
   if (output_ == Output::ptx) key_of.add("ptx");
@@ -54,7 +55,7 @@ CompiledKernel Compiler::compile(const std::string& id, const Constants& constan
   }
   if (!entry) {
     NvrtcOutput output = nvrtc_->compile(id, sources_.text(id), sources_.headers(), arch, options);
-    log(LogLevel::debug, "compiled {} {} for {}: {}", id, to_string(constants), arch, output.log);
+    log(LogLevel::debug, "compiled {} {} for {}: {}", id, to_string(macros), arch, output.log);
     check_entry(id, output.log);
     entry = Entry{parse_resources(output.log), hash_hex(output.image),
                   std::move(output_ == Output::ptx ? output.ptx : output.image)};
@@ -66,11 +67,11 @@ CompiledKernel Compiler::compile(const std::string& id, const Constants& constan
   return kernel;
 }
 
-std::string Compiler::compile_ptx(const std::string& id, const Constants& constants, const std::string& arch,
+std::string Compiler::compile_ptx(const std::string& id, const Macros& macros, const std::string& arch,
                                   bool line_information) const {
   constexpr std::string_view kReal = "sm_";
   const std::string target = arch.starts_with(kReal) ? "compute_" + arch.substr(kReal.size()) : arch;
-  std::vector<std::string> options = options_of(constants);
+  std::vector<std::string> options = options_of(macros);
   if (line_information) options.emplace_back("-lineinfo");
   return nvrtc_->compile(id, sources_.text(id), sources_.headers(), target, options).image;
 }

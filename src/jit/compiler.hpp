@@ -15,7 +15,7 @@ namespace softmax_dispatch::jit {
 /// What a device takes: hardware a cubin, the simulated device the PTX of the same compilation.
 enum class Output { cubin, ptx };
 
-/// A kernel compiled for one architecture with all its constants.
+/// A kernel compiled for one architecture with all its macros.
 struct CompiledKernel {
   std::string entry;        ///< The extern "C" name: the variant's id.
   std::string image;        ///< Cubin or PTX.
@@ -24,7 +24,7 @@ struct CompiledKernel {
   Resources resources;
 };
 
-/// Turns (id, compile-time constants, architecture) into a cubin: from the cache, else with NVRTC. Thread-safe; the
+/// Turns (id, macros, architecture) into a cubin: from the cache, else with NVRTC. Thread-safe; the
 /// same kernel asked for by several threads may be compiled twice.
 class Compiler {
  public:
@@ -32,12 +32,12 @@ class Compiler {
   Compiler(std::shared_ptr<const Nvrtc> nvrtc, const Sources& sources, std::shared_ptr<Cache> cache,
            Output output = Output::cubin);
 
-  /// `constants` are the compile-time constants alone: each becomes a macro. Throws Error(toolchain).
-  CompiledKernel compile(const std::string& id, const Constants& constants, const std::string& arch) const;
+  /// Throws Error(toolchain).
+  CompiledKernel compile(const std::string& id, const Macros& macros, const std::string& arch) const;
 
   /// PTX for the same kernel, never cached ("sm_75" is taken as compute_75). Line information lets a simulated device
   /// name the line of a fault; it puts the working directory into the output.
-  std::string compile_ptx(const std::string& id, const Constants& constants, const std::string& arch,
+  std::string compile_ptx(const std::string& id, const Macros& macros, const std::string& arch,
                           bool line_information = false) const;
 
   const Nvrtc& nvrtc() const noexcept { return *nvrtc_; }

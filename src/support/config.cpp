@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
+#include "support/dtype.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
@@ -35,19 +37,34 @@ std::string to_string(const Constants& constants) {
 }
 
 std::string to_string(const Config& config) {
-  if (config.constants.empty()) return config.variant;
-  return config.variant + ' ' + to_string(config.constants);
+  std::string text = config.variant;
+  if (config.dtype != DType::f32) text += fmt::format(" {}", to_string(config.dtype));
+  if (!config.constants.empty()) text += ' ' + to_string(config.constants);
+  return text;
+}
+
+std::string to_string(const Macros& macros) {
+  std::string text = to_string(macros.constants);
+  if (macros.type) text += fmt::format("{}TYPE={}", text.empty() ? "" : " ", to_string(*macros.type));
+  return text;
 }
 
 Config parse_config(std::string_view text) {
   Config config;
+  bool may_be_type = false;  // the word after the id
   for (const std::string_view word : split(trim(text), ' ')) {
     if (config.variant.empty()) {
       if (!is_word(word, 'a')) fail(text, fmt::format("'{}' is no variant id", word));
       config.variant = word;
+      may_be_type = true;
       continue;
     }
     if (word.empty()) continue;
+    if (const auto dtype = dtype_of(word); dtype && std::exchange(may_be_type, false)) {
+      config.dtype = *dtype;
+      continue;
+    }
+    may_be_type = false;
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
     if (equals == std::string_view::npos || !is_word(name, 'A')) {

@@ -1,17 +1,15 @@
 #include <fmt/core.h>
 
-#include <array>
 #include <limits>
 #include <optional>
 #include <softmax_dispatch/problem.hpp>
 
+#include "support/dtype.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 
 namespace softmax_dispatch {
 namespace {
-
-constexpr std::array kDTypes{DType::f32, DType::f16, DType::bf16};
 
 std::int64_t parse_size(std::string_view text, std::string_view problem, char symbol) {
   const std::optional<std::int64_t> size = parse_int(text);
@@ -32,16 +30,11 @@ Problem parse(std::string_view text) {
   }
   const std::string_view type = text.substr(0, colon);
   Problem problem;
-  bool known = false;
-  for (const DType dtype : kDTypes) {
-    if (type == to_string(dtype)) {
-      problem.dtype = dtype;
-      known = true;
-    }
-  }
-  if (!known) {
+  const std::optional<DType> dtype = dtype_of(type);
+  if (!dtype) {
     throw_error(StatusCode::invalid_argument, "problem '{}': type '{}' is unknown; use f32, f16 or bf16", text, type);
   }
+  problem.dtype = *dtype;
   problem.M = parse_size(text.substr(colon + 1, cross - colon - 1), text, 'M');
   problem.N = parse_size(text.substr(cross + 1), text, 'N');
   const auto most = std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(size_of(problem.dtype));

@@ -100,7 +100,7 @@ void fields(Visitor& visit, VerificationRecord& verification) {
 template <typename Visitor>
 void fields(Visitor& visit, Kernel& kernel) {
   visit("name", kernel.name);
-  visit("dtype", kernel.dtype);
+  visit("dtype", kernel.config.dtype);
   visit("variant", kernel.config.variant);
   visit("constants", kernel.config.constants);
   visit("source_hash", Hash{kernel.source_hash});

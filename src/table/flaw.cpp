@@ -78,9 +78,9 @@ class Checker {
     if (!kernel) {
       throw Flaw{path + ".use", fmt::format("'{}' is no name of the list of kernels; name one of them", use)};
     }
-    if (kernel->dtype != dtype) {
-      throw Flaw{path + ".use",
-                 fmt::format("kernel '{}' computes {}, not {}", use, to_string(kernel->dtype), to_string(dtype))};
+    if (kernel->config.dtype != dtype) {
+      throw Flaw{path + ".use", fmt::format("kernel '{}' computes {}, not {}", use, to_string(kernel->config.dtype),
+                                            to_string(dtype))};
     }
     if (kernel->verification && N_to > kernel->verification->N_to) {
       throw Flaw{path + N_key, fmt::format("ends at {}, but kernel '{}' is verified for rows up to {}; end it "

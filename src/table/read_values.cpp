@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "support/dtype.hpp"
 #include "table/read.hpp"
 
 namespace softmax_dispatch::table {
@@ -59,7 +60,7 @@ void read_value(const yaml::Node& node, int& value) {
 }
 
 void read_value(const yaml::Node& node, DType& value) {
-  value = one_of(node, std::array{DType::f32, DType::f16, DType::bf16}, "f32, f16 or bf16");
+  value = one_of(node, kDTypes, "f32, f16 or bf16");
 }
 
 void read_value(const yaml::Node& node, Alignment& value) {

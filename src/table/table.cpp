@@ -26,6 +26,7 @@ const Kernel* Table::find(std::string_view kernel_name) const noexcept {
 
 std::string kernel_name(const Config& config) {
   std::string name = config.variant;
+  if (config.dtype != DType::f32) name += std::string("_") + to_string(config.dtype);
   for (const auto& [constant, value] : config.constants) {
     name += '_';
     for (const std::string_view word : split(constant, '_')) {

@@ -86,8 +86,7 @@ struct VerificationRecord {
 
 struct Kernel {
   std::string name;  ///< What thresholds call it, e.g. "v7_t256_vi4".
-  DType dtype = DType::f32;
-  Config config;  ///< Every axis, launch parameters included.
+  Config config;     ///< Every axis, launch parameters included.
   std::string source_hash, code_hash;
   ResourceRecord resources;
   std::optional<VerificationRecord> verification;  ///< None: never dispatched before it is verified on the device.
@@ -157,7 +156,8 @@ struct Table {
   friend bool operator==(const Table&, const Table&) = default;
 };
 
-/// "v7_t256_vi4": the variant, then the initials of each constant with its value.
+/// "v7_t256_vi4", "unbounded_f16_t256": the variant, the type where it is not f32, then the initials of each constant
+/// with its value.
 std::string kernel_name(const Config& config);
 
 /// Reads a table. `name` stands in the messages. Throws Error(bad_table) for text that is not such a table: truncated,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/error.hpp"
+#include "support/text.hpp"
 
 namespace softmax_dispatch {
 namespace {
@@ -17,6 +18,12 @@ constexpr std::int64_t kWorkingRegisters = 22;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a / b + (a % b != 0);
+}
+
+/// Elements of a vector, the widest access of a thread.
+std::int64_t vector_elements(DType dtype) {
+  constexpr std::int64_t kVectorBytes = 16;
+  return kVectorBytes / static_cast<std::int64_t>(size_of(dtype));
 }
 
 std::int64_t value_of(const Constants& constants, std::string_view name) {
@@ -62,20 +69,27 @@ std::int64_t RowKernel::threads_of_row(const Constants& constants) const {
   return traits_.owner == RowOwner::warp ? kWarpThreads : value_of(constants, "THREADS");
 }
 
-std::int64_t RowKernel::most_capacity(std::int64_t threads, const ArchLimits& limits) const {
+std::int64_t RowKernel::most_capacity(DType dtype, std::int64_t threads, const ArchLimits& limits) const {
   if (!traits_.row_in_registers) return traits_.capacity_most;
   const std::int64_t registers =
       std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / threads / 8 * 8);
   const std::int64_t floats = registers - kWorkingRegisters;
-  return std::min(traits_.capacity_most, traits_.capacity == Capacity::items ? floats : (floats - 1) / 4);
+  return std::min(traits_.capacity_most,
+                  traits_.capacity == Capacity::items ? floats : (floats - 1) / vector_elements(dtype));
 }
 
-std::int64_t RowKernel::least_capacity(std::int64_t N, std::int64_t threads_of_row) const {
-  const std::int64_t units = traits_.capacity == Capacity::items ? N : N / 4;
+std::int64_t RowKernel::least_capacity(const Problem& problem, std::int64_t threads_of_row) const {
+  const std::int64_t units =
+      traits_.capacity == Capacity::items ? problem.N : problem.N / vector_elements(problem.dtype);
   return std::max<std::int64_t>(1, ceil_div(units, threads_of_row));
 }
 
-Support RowKernel::supports(const Constants& constants, const Target& target) const {
+Support RowKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
+  if (!computes(dtype)) {
+    std::vector<std::string> names;
+    for (const DType known : traits_.dtypes) names.emplace_back(to_string(known));
+    return Support::no(fmt::format("{} computes {}, not {}", id(), join(names, ", "), to_string(dtype)));
+  }
   for (const auto& [name, value] : constants) {
     const auto axis = std::find_if(axes_.begin(), axes_.end(),
                                    [&, n = std::string_view(name)](const Axis& a) { return a.name == n; });
@@ -92,7 +106,7 @@ Support RowKernel::supports(const Constants& constants, const Target& target) co
                                    target.limits.max_threads_per_block, target.limits.arch));
   }
   if (traits_.row_in_registers) {
-    const std::int64_t most = most_capacity(threads, target.limits);
+    const std::int64_t most = most_capacity(dtype, threads, target.limits);
     if (const std::int64_t value = value_of(constants, capacity_axis()); value > most) {
       return Support::no(
           fmt::format("{}={} with THREADS={} does not fit the registers of {}: at most {}, beyond which the private "
@@ -104,13 +118,11 @@ Support RowKernel::supports(const Constants& constants, const Target& target) co
 }
 
 Support RowKernel::supports(const Problem& problem, const Constants& constants, const Target& target) const {
-  if (const Support config = supports(constants, target); !config) return config;
-  if (problem.dtype != DType::f32)
-    return Support::no(fmt::format("{} computes f32, not {}", id(), to_string(problem.dtype)));
+  if (const Support config = supports(problem.dtype, constants, target); !config) return config;
   if (problem.M < 1 || problem.N < 1) return Support::no(fmt::format("{} needs M and N of at least 1", id()));
-  if (const std::int64_t most = capacity_N(constants); problem.N > most) {
+  if (const std::int64_t most = capacity_N(problem.dtype, constants); problem.N > most) {
     return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
-                                   to_string(Config{std::string(id()), constants})));
+                                   to_string(Config{std::string(id()), constants, problem.dtype})));
   }
   if (!traits_.wide_index && geometry(problem, constants).grid > kMostBlocks) {
     return Support::no(fmt::format("M={} needs more than the 2^31 - 1 blocks that a grid may have", problem.M));
@@ -118,24 +130,24 @@ Support RowKernel::supports(const Problem& problem, const Constants& constants, 
   return Support::yes();
 }
 
-std::int64_t RowKernel::capacity_N(const Constants& constants) const {
+std::int64_t RowKernel::capacity_N(DType dtype, const Constants& constants) const {
   if (traits_.wide_index) return kUnbounded;
   if (traits_.capacity == Capacity::none) return kLongestNarrowRow;
   const std::int64_t slots = value_of(constants, capacity_axis()) * threads_of_row(constants);
-  return traits_.capacity == Capacity::items ? slots : 4 * slots + 3;
+  return traits_.capacity == Capacity::items ? slots : (slots + 1) * vector_elements(dtype) - 1;
 }
 
-std::int64_t RowKernel::accurate_N(const Constants& constants) const {
+std::int64_t RowKernel::accurate_N(DType dtype, const Constants& constants) const {
   const std::int64_t per_thread = traits_.accurate_elements_per_thread;
-  if (per_thread == kUnbounded) return capacity_N(constants);
-  return std::min(capacity_N(constants), per_thread * threads_of_row(constants));
+  if (per_thread == kUnbounded) return capacity_N(dtype, constants);
+  return std::min(capacity_N(dtype, constants), per_thread * threads_of_row(constants));
 }
 
 Constants RowKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
   const auto fill = [&](std::int64_t threads) {
     Constants full = partial;
     full.try_emplace("THREADS", threads);
-    if (const char* axis = capacity_axis()) full.try_emplace(axis, least_capacity(problem.N, threads_of_row(full)));
+    if (const char* axis = capacity_axis()) full.try_emplace(axis, least_capacity(problem, threads_of_row(full)));
     if (axes_.back().name == "GRID")
       full.try_emplace("GRID", std::min(std::max<std::int64_t>(problem.M, 1), kMostBlocks));
     return full;
@@ -155,7 +167,7 @@ Constants RowKernel::complete(const Problem& problem, const Constants& partial, 
   return full;
 }
 
-std::vector<Constants> RowKernel::enumerate(const Ladders& ladders, const Target& target) const {
+std::vector<Constants> RowKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
   std::vector<Constants> configs{{}};
   for (const Axis& axis : axes_) {
     const auto ladder = ladders.find(axis.name);
@@ -172,17 +184,17 @@ std::vector<Constants> RowKernel::enumerate(const Ladders& ladders, const Target
     }
     configs = std::move(longer);
   }
-  std::erase_if(configs, [&](const Constants& config) { return !supports(config, target); });
+  std::erase_if(configs, [&](const Constants& config) { return !supports(dtype, config, target); });
   return configs;
 }
 
-std::vector<Constants> RowKernel::extremes(const Target& target) const {
+std::vector<Constants> RowKernel::extremes(DType dtype, const Target& target) const {
   std::vector<Constants> result;
   for (const std::int64_t threads : {kWarpThreads, std::int64_t{1024}}) {
     Constants config{{"THREADS", threads}};
     if (axes_.back().name == "GRID") config["GRID"] = std::max(1, target.sm_count);
     if (const char* axis = capacity_axis()) {
-      for (const std::int64_t value : {std::int64_t{1}, most_capacity(threads, target.limits)}) {
+      for (const std::int64_t value : {std::int64_t{1}, most_capacity(dtype, threads, target.limits)}) {
         config[axis] = value;
         result.push_back(config);
       }
@@ -193,19 +205,20 @@ std::vector<Constants> RowKernel::extremes(const Target& target) const {
   return result;
 }
 
-std::vector<std::int64_t> RowKernel::boundaries_N(const Constants& constants) const {
+std::vector<std::int64_t> RowKernel::boundaries_N(DType dtype, const Constants& constants) const {
   const std::int64_t threads = threads_of_row(constants);
-  std::vector<std::int64_t> lengths{4, kWarpThreads, threads, 4 * threads};
+  const std::int64_t vector = vector_elements(dtype);
+  std::vector<std::int64_t> lengths{vector, kWarpThreads, threads, vector * threads};
   if (traits_.wide_index) {
-    lengths.push_back(16 * threads);  // four float4 of every thread are in flight
+    lengths.push_back(4 * vector * threads);  // four vectors of every thread are in flight
     lengths.push_back(std::int64_t{1} << 20);
   } else {
     lengths.push_back(2 * threads);
-    if (traits_.capacity != Capacity::none) lengths.push_back(capacity_N(constants));
-    if (traits_.capacity == Capacity::vectors) lengths.push_back(capacity_N(constants) - 3);
-    lengths.push_back(accurate_N(constants));
+    if (traits_.capacity != Capacity::none) lengths.push_back(capacity_N(dtype, constants));
+    if (traits_.capacity == Capacity::vectors) lengths.push_back(capacity_N(dtype, constants) - (vector - 1));
+    lengths.push_back(accurate_N(dtype, constants));
   }
-  const std::int64_t most = accurate_N(constants);
+  const std::int64_t most = accurate_N(dtype, constants);
   std::erase_if(lengths, [&](std::int64_t N) { return N < 1 || N > most; });
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());

@@ -19,12 +19,14 @@ enum class RowOwner {
 enum class Capacity {
   none,    ///< No axis: rows up to 2^31 - 1 elements, or any (see RowKernelTraits::wide_index).
   items,   ///< ITEMS scalars per thread: N <= ITEMS * threads of the row.
-  vectors  ///< VEC_ITEMS float4 per thread and a tail: N <= 4 * VEC_ITEMS * threads of the row + 3.
+  vectors  ///< VEC_ITEMS vectors of V = 16 bytes per thread and a tail: N <= V * VEC_ITEMS * threads of the row + V
+           ///< - 1.
 };
 
 /// What distinguishes one kernel of this family from another; everything the host must know follows from it.
 struct RowKernelTraits {
   std::string_view id, summary, needs;
+  std::vector<DType> dtypes{DType::f32};
   int scans = 0;
   int complexity = 0;
   RowOwner owner = RowOwner::block;
@@ -53,28 +55,28 @@ class RowKernel : public Variant {
   std::string_view summary() const override { return traits_.summary; }
   std::string_view needs() const override { return traits_.needs; }
   int scans() const override { return traits_.scans; }
-  std::vector<DType> dtypes() const override { return {DType::f32}; }
+  std::vector<DType> dtypes() const override { return traits_.dtypes; }
   const std::vector<Axis>& axes() const override { return axes_; }
   bool selectable() const override { return traits_.selectable; }
   bool serves_every_shape() const override { return traits_.wide_index; }
   int complexity() const override { return traits_.complexity; }
 
-  Support supports(const Constants& constants, const Target& target) const override;
+  Support supports(DType dtype, const Constants& constants, const Target& target) const override;
   Support supports(const Problem& problem, const Constants& constants, const Target& target) const override;
-  std::int64_t capacity_N(const Constants& constants) const override;
-  std::int64_t accurate_N(const Constants& constants) const override;
+  std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
+  std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
-  std::vector<Constants> enumerate(const Ladders& ladders, const Target& target) const override;
-  std::vector<Constants> extremes(const Target& target) const override;
-  std::vector<std::int64_t> boundaries_N(const Constants& constants) const override;
+  std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const override;
+  std::vector<Constants> extremes(DType dtype, const Target& target) const override;
+  std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const override;
   std::int64_t rows_per_block(const Constants& constants) const override;
   Geometry geometry(const Problem& problem, const Constants& constants) const override;
 
  private:
   const char* capacity_axis() const;  ///< "ITEMS", "VEC_ITEMS" or null.
   std::int64_t threads_of_row(const Constants& constants) const;
-  std::int64_t most_capacity(std::int64_t threads, const ArchLimits& limits) const;
-  std::int64_t least_capacity(std::int64_t N, std::int64_t threads_of_row) const;
+  std::int64_t most_capacity(DType dtype, std::int64_t threads, const ArchLimits& limits) const;
+  std::int64_t least_capacity(const Problem& problem, std::int64_t threads_of_row) const;
 
   RowKernelTraits traits_;
   std::vector<Axis> axes_;

@@ -1,5 +1,7 @@
 #include "variants/variant.hpp"
 
+#include <algorithm>
+
 namespace softmax_dispatch {
 
 bool Axis::holds(std::int64_t value) const noexcept {
@@ -14,6 +16,16 @@ Constants Variant::compile_time(const Constants& constants) const {
     if (const auto found = constants.find(axis.name); found != constants.end()) result.insert(*found);
   }
   return result;
+}
+
+Macros Variant::macros(DType dtype, const Constants& constants) const {
+  const bool several = dtypes().size() > 1;
+  return {compile_time(constants), several ? std::optional(dtype) : std::nullopt};
+}
+
+bool Variant::computes(DType dtype) const {
+  const std::vector<DType> all = dtypes();
+  return std::find(all.begin(), all.end(), dtype) != all.end();
 }
 
 }  // namespace softmax_dispatch

@@ -65,28 +65,28 @@ class Variant {
   /// Lower is simpler. Between variants that are equally fast within noise the simpler one is kept.
   virtual int complexity() const = 0;
 
-  /// Whether the configuration exists at all on the target: axes complete and in range, registers, shared memory.
-  /// Answered before anything is compiled.
-  virtual Support supports(const Constants& constants, const Target& target) const = 0;
+  /// Whether the configuration exists at all for the type on the target: axes complete and in range, registers, shared
+  /// memory. Answered before anything is compiled.
+  virtual Support supports(DType dtype, const Constants& constants, const Target& target) const = 0;
   /// Whether it also computes the problem right as far as indices and capacities go.
   virtual Support supports(const Problem& problem, const Constants& constants, const Target& target) const = 0;
 
   /// The longest row that the compiled kernel computes (its capacity), kUnbounded where there is no limit below 2^63.
-  virtual std::int64_t capacity_N(const Constants& constants) const = 0;
+  virtual std::int64_t capacity_N(DType dtype, const Constants& constants) const = 0;
   /// The longest row for which it meets the accuracy rule: a serial FP32 sum over too many terms drifts. At most
   /// capacity_N.
-  virtual std::int64_t accurate_N(const Constants& constants) const = 0;
+  virtual std::int64_t accurate_N(DType dtype, const Constants& constants) const = 0;
 
   /// Completes `partial` for the problem: each axis that is not set gets the least capacity that serves, THREADS its
   /// default, GRID its value from M. Throws Error(unsupported) where nothing serves.
   virtual Constants complete(const Problem& problem, const Constants& partial, const Target& target) const = 0;
-  /// Every configuration of the ladders that the target supports.
-  virtual std::vector<Constants> enumerate(const Ladders& ladders, const Target& target) const = 0;
-  /// Extreme configurations of each axis that the target supports: what a compilation test must cover.
-  virtual std::vector<Constants> extremes(const Target& target) const = 0;
+  /// Every configuration of the ladders for the type that the target supports.
+  virtual std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const = 0;
+  /// Extreme configurations of each axis that the target supports for the type: what a compilation test must cover.
+  virtual std::vector<Constants> extremes(DType dtype, const Target& target) const = 0;
   /// Row lengths around which the kernel changes its behaviour with these constants (vector tails, whole blocks,
   /// capacity): verification tests these and their neighbours. Ascending, all >= 1 and <= capacity_N.
-  virtual std::vector<std::int64_t> boundaries_N(const Constants& constants) const = 0;
+  virtual std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const = 0;
   /// Rows that one block has in flight: verification uses values of M that do not fill the last block.
   virtual std::int64_t rows_per_block(const Constants& constants) const = 0;
 
@@ -95,6 +95,10 @@ class Variant {
 
   /// The constants that are macros, i.e. without the launch parameters.
   Constants compile_time(const Constants& constants) const;
+  /// What the kernel is compiled with.
+  Macros macros(DType dtype, const Constants& constants) const;
+
+  bool computes(DType dtype) const;
 };
 
 }  // namespace softmax_dispatch

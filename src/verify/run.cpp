@@ -93,10 +93,11 @@ class Matrix {
 
 class Run {
  public:
-  Run(Device& device, const Variant& variant, const Constants& constants, const LoadedKernel& kernel, Depth depth,
-      const std::function<void(const std::string&)>& before_case)
+  Run(Device& device, const Variant& variant, DType dtype, const Constants& constants, const LoadedKernel& kernel,
+      Depth depth, const std::function<void(const std::string&)>& before_case)
       : device_(device),
         variant_(variant),
+        dtype_(dtype),
         constants_(constants),
         kernel_(kernel),
         depth_(depth),
@@ -104,10 +105,10 @@ class Run {
         buffers_(device) {}
 
   Outcome all() {
-    outcome_.N_to = variant_.accurate_N(constants_);
+    outcome_.N_to = variant_.accurate_N(dtype_, constants_);
     const Target target{device_.info().limits, device_.info().sm_count};
-    for (const Shape& shape : shapes(variant_, constants_, outcome_.N_to, depth_)) {
-      const Problem problem{DType::f32, shape.M, shape.N};
+    for (const Shape& shape : shapes(variant_, dtype_, constants_, outcome_.N_to, depth_)) {
+      const Problem problem{dtype_, shape.M, shape.N};
       if (!variant_.supports(problem, constants_, target)) continue;
       if (!one_shape(problem)) return std::move(outcome_);
     }
@@ -157,6 +158,7 @@ class Run {
 
   Device& device_;
   const Variant& variant_;
+  DType dtype_;
   const Constants& constants_;
   const LoadedKernel& kernel_;
   Depth depth_;
@@ -168,9 +170,9 @@ class Run {
 
 }  // namespace
 
-Outcome run(Device& device, const Variant& variant, const Constants& constants, const LoadedKernel& kernel, Depth depth,
-            const std::function<void(const std::string&)>& before_case) {
-  Outcome outcome = Run(device, variant, constants, kernel, depth, before_case).all();
+Outcome run(Device& device, const Variant& variant, DType dtype, const Constants& constants, const LoadedKernel& kernel,
+            Depth depth, const std::function<void(const std::string&)>& before_case) {
+  Outcome outcome = Run(device, variant, dtype, constants, kernel, depth, before_case).all();
   // A dispatcher in somebody's process keeps little; a tuner verifies hundreds of kernels at the same lengths.
   trim_samples(std::size_t{depth == Depth::full ? 512u : 32u} << 20);
   return outcome;

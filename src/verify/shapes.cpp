@@ -22,11 +22,12 @@ std::int64_t longest_limit(Depth depth) {
   return depth == Depth::full ? 1 << 22 : 1 << 18;
 }
 
-std::set<std::int64_t> lengths(const Variant& variant, const Constants& constants, std::int64_t N_to, Depth depth) {
+std::set<std::int64_t> lengths(const Variant& variant, DType dtype, const Constants& constants, std::int64_t N_to,
+                               Depth depth) {
   const bool full = depth == Depth::full;
   std::set<std::int64_t> result{1, 2, 3, 4, 5, 257};
   if (full) result.insert({6, 7, 8, 31, 32, 33, 128, 255, 1023, 1025});
-  for (const std::int64_t boundary : variant.boundaries_N(constants)) {
+  for (const std::int64_t boundary : variant.boundaries_N(dtype, constants)) {
     if (boundary > kLongestCheap) {
       result.insert(boundary + 3);
       continue;
@@ -48,11 +49,12 @@ std::set<std::int64_t> lengths(const Variant& variant, const Constants& constant
 }
 
 /// Values of M that leave the last block, or the last round of a grid-stride loop, partly empty.
-std::set<std::int64_t> row_counts(const Variant& variant, const Constants& constants, std::int64_t N, Depth depth) {
+std::set<std::int64_t> row_counts(const Variant& variant, DType dtype, const Constants& constants, std::int64_t N,
+                                  Depth depth) {
   const std::int64_t per_block = variant.rows_per_block(constants);
   std::set<std::int64_t> result{1, 2, per_block - 1, per_block, per_block + 1, 2 * per_block + 1};
   constexpr std::int64_t kMany = 1 << 20;
-  const std::int64_t round = variant.geometry({DType::f32, kMany, N}, constants).grid * per_block;
+  const std::int64_t round = variant.geometry({dtype, kMany, N}, constants).grid * per_block;
   if (round < kMany) result.insert({round - 1, round, round + 1, 2 * round + 1});
   if (N == 257) result.insert(1025);
   // Beyond the 65535 blocks that other grid dimensions than x would allow.
@@ -73,8 +75,9 @@ std::int64_t stacked_inputs(std::int64_t N, Depth depth) {
   return 5;
 }
 
-std::vector<Shape> shapes(const Variant& variant, const Constants& constants, std::int64_t N_to, Depth depth) {
-  const std::set<std::int64_t> all = lengths(variant, constants, N_to, depth);
+std::vector<Shape> shapes(const Variant& variant, DType dtype, const Constants& constants, std::int64_t N_to,
+                          Depth depth) {
+  const std::set<std::int64_t> all = lengths(variant, dtype, constants, N_to, depth);
   std::vector<Shape> result;
   result.reserve(all.size());
   for (const std::int64_t N : all) result.push_back({stacked_inputs(N, depth), N});
@@ -83,7 +86,7 @@ std::vector<Shape> shapes(const Variant& variant, const Constants& constants, st
   if (all.contains(3)) few.insert(3);
   if (all.contains(257)) few.insert(257);
   for (const std::int64_t N : few)
-    for (const std::int64_t M : row_counts(variant, constants, N, depth)) result.push_back({M, N});
+    for (const std::int64_t M : row_counts(variant, dtype, constants, N, depth)) result.push_back({M, N});
   return result;
 }
 

@@ -24,7 +24,8 @@ enum class Depth { brief, full };
 
 /// The shapes the suite launches for a kernel with these constants, up to rows of N_to elements: every boundary of its
 /// constants and its neighbours, N = 1..5 and N mod 4, M = 1 and values that don't fill the last block.
-std::vector<Shape> shapes(const Variant& variant, const Constants& constants, std::int64_t N_to, Depth depth);
+std::vector<Shape> shapes(const Variant& variant, DType dtype, const Constants& constants, std::int64_t N_to,
+                          Depth depth);
 
 struct Outcome {
   bool passed = false;
@@ -38,7 +39,7 @@ struct Outcome {
 /// bytes on both sides of input and output, the input left unchanged, the same bits on a second run. Stops at the first
 /// failure. Device errors are not caught: after one the context is lost. `before_case` is told each case before it is
 /// launched.
-Outcome run(Device& device, const Variant& variant, const Constants& constants, const LoadedKernel& kernel, Depth depth,
-            const std::function<void(const std::string&)>& before_case = {});
+Outcome run(Device& device, const Variant& variant, DType dtype, const Constants& constants, const LoadedKernel& kernel,
+            Depth depth, const std::function<void(const std::string&)>& before_case = {});
 
 }  // namespace softmax_dispatch::verify

@@ -26,9 +26,11 @@ std::vector<std::string> fuzz_corpus() {
   std::vector<std::string> corpus;
   for (const Variant* variant : registry().all()) {
     const std::string id(variant->id());
-    const Constants constants = variant->compile_time(variant->extremes(target).front());
-    for (const bool line_information : {false, true})
-      corpus.push_back(compiler.compile_ptx(id, constants, "sm_75", line_information));
+    for (const DType dtype : variant->dtypes()) {
+      const Macros macros = variant->macros(dtype, variant->extremes(dtype, target).front());
+      for (const bool line_information : {false, true})
+        corpus.push_back(compiler.compile_ptx(id, macros, "sm_75", line_information));
+    }
   }
   return corpus;
 }

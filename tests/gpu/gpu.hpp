@@ -20,9 +20,10 @@ class Gpu {
   Device& device() { return *device_; }
   Target target() const { return {device_->info().limits, device_->info().sm_count}; }
 
-  std::shared_ptr<const LoadedKernel> load(const Variant& variant, const Constants& constants) {
+  std::shared_ptr<const LoadedKernel> load(const Variant& variant, const Constants& constants,
+                                           DType dtype = DType::f32) {
     const std::string id(variant.id());
-    return device_->load(compiler_.compile(id, variant.compile_time(constants), device_->info().arch).image, id, {});
+    return device_->load(compiler_.compile(id, variant.macros(dtype, constants), device_->info().arch).image, id, {});
   }
 
  private:

@@ -143,7 +143,7 @@ TEST_P(NumericLarge, MillionsOfShortRows) {
 std::vector<std::string> serving(std::int64_t N) {
   std::vector<std::string> result;
   for (const Variant* variant : registry().all()) {
-    if (variant->capacity_N({{"THREADS", 1024}, {"ITEMS", 1}, {"VEC_ITEMS", 1}, {"GRID", 1}}) >= N)
+    if (variant->capacity_N(DType::f32, {{"THREADS", 1024}, {"ITEMS", 1}, {"VEC_ITEMS", 1}, {"GRID", 1}}) >= N)
       result.emplace_back(variant->id());
   }
   return result;

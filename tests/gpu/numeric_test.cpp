@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpu/gpu.hpp"
+#include "support/configs.hpp"
 #include "verify/verify.hpp"
 
 namespace softmax_dispatch {
@@ -14,14 +15,15 @@ namespace {
 
 class Numeric : public testing::TestWithParam<std::string> {
  protected:
-  void verify(const Constants& constants) {
+  void verify(const Config& config) {
     const Variant& variant = registry().at(GetParam());
-    const std::string config = to_string(Config{std::string(variant.id()), constants});
-    const auto kernel = gpu_.load(variant, constants);
-    const verify::Outcome outcome = verify::run(gpu_.device(), variant, constants, *kernel, verify::Depth::full);
-    EXPECT_TRUE(outcome.passed) << config << ": " << outcome.reason;
-    EXPECT_EQ(outcome.N_to, variant.accurate_N(constants)) << config;
-    std::cout << config << ": " << outcome.cases << " cases, worst error " << outcome.worst_error
+    const auto kernel = gpu_.load(variant, config.constants, config.dtype);
+    const verify::Outcome outcome =
+        verify::run(gpu_.device(), variant, config.dtype, config.constants, *kernel, verify::Depth::full);
+    const std::string name = to_string(config);
+    EXPECT_TRUE(outcome.passed) << name << ": " << outcome.reason;
+    EXPECT_EQ(outcome.N_to, variant.accurate_N(config.dtype, config.constants)) << name;
+    std::cout << name << ": " << outcome.cases << " cases, worst error " << outcome.worst_error
               << " of the tolerance\n";
   }
 
@@ -29,17 +31,20 @@ class Numeric : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(Numeric, Extremes) {
-  const auto extremes = registry().at(GetParam()).extremes(gpu_.target());
+  const auto extremes = extremes_of(registry().at(GetParam()), gpu_.target());
   ASSERT_FALSE(extremes.empty());
-  for (const Constants& constants : extremes) verify(constants);
+  for (const Config& config : extremes) verify(config);
 }
 
 TEST_P(Numeric, Ladder) {
   // Two warps, a number of warps that is no power of two, and a usual block.
   const Ladders ladders{{"THREADS", {64, 96, 256}}, {"ITEMS", {3, 16}}, {"VEC_ITEMS", {2, 4}}, {"GRID", {2}}};
-  const auto configs = registry().at(GetParam()).enumerate(ladders, gpu_.target());
-  ASSERT_FALSE(configs.empty());
-  for (const Constants& constants : configs) verify(constants);
+  const Variant& variant = registry().at(GetParam());
+  for (const DType dtype : variant.dtypes()) {
+    const auto configs = variant.enumerate(dtype, ladders, gpu_.target());
+    ASSERT_FALSE(configs.empty());
+    for (const Constants& constants : configs) verify({GetParam(), constants, dtype});
+  }
 }
 
 std::vector<std::string> ids() {

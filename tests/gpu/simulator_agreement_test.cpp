@@ -95,7 +95,7 @@ class SimulatorAgreement : public testing::Test {
 /// Lengths up to the longest that the kernel is eligible for: short, odd, around a warp and a block, long. Beyond it
 /// the drift of a serial sum turns a bias of the approximate exponential into hundreds of units.
 std::vector<std::int64_t> lengths(const Variant& variant, const Constants& constants) {
-  const std::int64_t reach = std::min<std::int64_t>(variant.accurate_N(constants), 20011);
+  const std::int64_t reach = std::min<std::int64_t>(variant.accurate_N(DType::f32, constants), 20011);
   std::set<std::int64_t> all{reach};
   for (const std::int64_t N : {1, 3, 33, 257, 1023, 4096, 20011}) {
     if (N <= reach) all.insert(N);
@@ -113,11 +113,11 @@ TEST_F(SimulatorAgreement, OfEveryVariantOverTheSuitesInputs) {
     const std::string id(variant->id());
     Worst worst, ascending;
     std::vector<Constants> configs{variant->complete(Problem{DType::f32, kRows, 4096}, {}, target)};
-    const std::vector<Constants> extremes = variant->extremes(target);
+    const std::vector<Constants> extremes = variant->extremes(DType::f32, target);
     configs.push_back(extremes.front());
     configs.push_back(extremes.back());
     for (const Constants& constants : configs) {
-      const std::string ptx = compiler().compile_ptx(id, variant->compile_time(constants), "sm_75");
+      const std::string ptx = compiler().compile_ptx(id, variant->macros(DType::f32, constants), "sm_75");
       for (const std::int64_t N : lengths(*variant, constants)) {
         for (const verify::Input& input : verify::inputs()) {
           std::vector<float> x(static_cast<std::size_t>(kRows * N));

@@ -8,6 +8,7 @@
 
 #include "jit/compiler.hpp"
 #include "jit/test_nvrtc.hpp"
+#include "support/configs.hpp"
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch {
@@ -24,18 +25,19 @@ TEST_P(VariantsCompile, AtTheExtremesOfItsAxes) {
   const Variant& variant = registry().at(id);
   const jit::Compiler compiler(nvrtc, jit::Sources::product(), nullptr);
   const Target target{arch_limits(arch), 40};
-  const auto extremes = variant.extremes(target);
+  const auto extremes = extremes_of(variant, target);
   ASSERT_FALSE(extremes.empty());
-  for (const Constants& constants : extremes) {
-    ASSERT_TRUE(variant.supports(constants, target)) << to_string(constants);
-    const jit::CompiledKernel kernel = compiler.compile(id, variant.compile_time(constants), arch);
+  for (const Config& config : extremes) {
+    const Constants& constants = config.constants;
+    ASSERT_TRUE(variant.supports(config.dtype, constants, target)) << to_string(config);
+    const jit::CompiledKernel kernel = compiler.compile(id, variant.macros(config.dtype, constants), arch);
     EXPECT_EQ(kernel.entry, id);
     EXPECT_FALSE(kernel.image.empty());
     const auto threads = static_cast<int>(constants.at("THREADS"));
     EXPECT_FALSE(kernel.resources.uses_local_memory())
-        << id << ' ' << to_string(constants) << ": " << kernel.resources.stack_bytes << " bytes of stack";
+        << to_string(config) << ": " << kernel.resources.stack_bytes << " bytes of stack";
     EXPECT_GT(blocks_per_sm(target.limits, threads, kernel.resources.registers, kernel.resources.shared_bytes), 0)
-        << id << ' ' << to_string(constants) << ": " << kernel.resources.registers << " registers cannot be launched";
+        << to_string(config) << ": " << kernel.resources.registers << " registers cannot be launched";
   }
 }
 

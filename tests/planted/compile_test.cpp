@@ -18,10 +18,10 @@ constexpr const char* kArch = "sm_90";
 
 jit::CompiledKernel compiled(const Registry& variants, const jit::Sources& sources, const Config& config) {
   const Variant& variant = variants.at(config.variant);
-  const Support support = variant.supports(config.constants, {arch_limits(kArch), 0});
+  const Support support = variant.supports(config.dtype, config.constants, {arch_limits(kArch), 0});
   EXPECT_TRUE(support) << support.reason;
   return jit::Compiler(jit::Nvrtc::open(), sources, nullptr)
-      .compile(config.variant, variant.compile_time(config.constants), kArch);
+      .compile(config.variant, variant.macros(config.dtype, config.constants), kArch);
 }
 
 class MutationCompiles : public testing::TestWithParam<Mutation> {};

@@ -20,7 +20,7 @@ LaunchCounts counts(const std::string& id, std::int64_t M, std::int64_t N, const
   const Variant& variant = registry().at(id);
   const Problem problem{DType::f32, M, N};
   const Constants all = variant.complete(problem, constants, {device->info().limits, device->info().sm_count});
-  const auto kernel = device->load(product_ptx(id, variant.compile_time(all)), id);
+  const auto kernel = device->load(product_ptx(id, variant.macros(DType::f32, all)), id);
   std::vector<float> input(static_cast<std::size_t>(M * N));
   std::mt19937 random(42);
   std::uniform_real_distribution<float> uniform(-10, 10);

@@ -5,6 +5,7 @@
 
 #include "sim/ptx_runner.hpp"
 #include "sim/sim_fixture.hpp"
+#include "support/configs.hpp"
 #include "variants/registry.hpp"
 #include "verify/verify.hpp"
 
@@ -13,30 +14,30 @@ namespace {
 
 class ArchDecode : public testing::TestWithParam<std::string> {
  protected:
-  static std::string ptx(const Variant& variant, const Constants& constants) {
+  static std::string ptx(const Config& config) {
     const jit::Compiler compiler(jit::Nvrtc::open(), jit::Sources::product(), nullptr);
-    return compiler.compile_ptx(std::string(variant.id()), variant.compile_time(constants), GetParam(), true);
+    return compiler.compile_ptx(config.variant, registry().at(config.variant).macros(config.dtype, config.constants),
+                                GetParam(), true);
   }
 };
 
 TEST_P(ArchDecode, EveryVariantAtItsExtremes) {
-  for (const Variant* variant : registry().all()) {
-    for (const Constants& constants : variant->extremes({arch_limits(GetParam()), 40})) {
-      SCOPED_TRACE(to_string(Config{std::string(variant->id()), constants}));
-      const auto program = PtxRunner().decode(ptx(*variant, constants));
-      EXPECT_EQ(program->name, variant->id());
-      EXPECT_GT(program->ops.size(), 50u);
-    }
+  for (const Config& config : extremes_of_all({arch_limits(GetParam()), 40})) {
+    SCOPED_TRACE(to_string(config));
+    const auto program = PtxRunner().decode(ptx(config));
+    EXPECT_EQ(program->name, config.variant);
+    EXPECT_GT(program->ops.size(), 50u);
   }
 }
 
 TEST_P(ArchDecode, RunsAndVerifies) {
   for (const char* id : {"v2", "v7", "v9", "unbounded"}) {
     const Variant& variant = registry().at(id);
-    const Constants constants = variant.extremes({arch_limits(GetParam()), 40}).front();
+    const Config config = extremes_of(variant, {arch_limits(GetParam()), 40}).front();
     const auto device = simulated_t4();
-    const auto kernel = device->load(ptx(variant, constants), id);
-    const verify::Outcome outcome = verify::run(*device, variant, constants, *kernel, verify::Depth::brief);
+    const auto kernel = device->load(ptx(config), id);
+    const verify::Outcome outcome =
+        verify::run(*device, variant, config.dtype, config.constants, *kernel, verify::Depth::brief);
     EXPECT_TRUE(outcome.passed) << id << ": " << outcome.reason;
   }
 }

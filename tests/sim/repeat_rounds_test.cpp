@@ -16,7 +16,7 @@ TEST(RepeatedRounds, OfTheProductsWalker) {
   for (const std::int64_t N : {3, 8, 37}) {
     SCOPED_TRACE(N);
     const Constants constants{{"THREADS", 64}, {"VEC_ITEMS", 1}, {"GRID", 20}};
-    Repeated launch{.ptx = product_ptx("v9", variant.compile_time(constants)), .N = N, .grid = 20};
+    Repeated launch{.ptx = product_ptx("v9", variant.macros(DType::f32, constants)), .N = N, .grid = 20};
     EXPECT_GT(launch.expect_same(), static_cast<std::uint64_t>(kM) / 2);
     launch.x_offset = 3;
     launch.y_offset = 1;

@@ -21,7 +21,7 @@ TEST_P(RepeatedVariants, SameBitsAndCounts) {
     const Problem problem{DType::f32, kM, N};
     const Constants constants = variant.complete(problem, {{"THREADS", 64}}, target);
     const Geometry geometry = variant.geometry(problem, constants);
-    Repeated launch{.ptx = product_ptx(GetParam(), variant.compile_time(constants)), .N = N};
+    Repeated launch{.ptx = product_ptx(GetParam(), variant.macros(DType::f32, constants)), .N = N};
     launch.grid = static_cast<std::uint64_t>(geometry.grid);
     const auto expect = [&](const std::string& what) {
       SCOPED_TRACE(what + " N " + std::to_string(N));

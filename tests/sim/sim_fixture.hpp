@@ -38,9 +38,9 @@ inline std::unique_ptr<SimDevice> simulated_t4(const SimOptions& options = {}) {
 }
 
 /// PTX of a kernel of the product for the T4.
-inline std::string product_ptx(const std::string& id, const Constants& compile_time) {
+inline std::string product_ptx(const std::string& id, const Macros& macros) {
   const jit::Compiler compiler(jit::Nvrtc::open(), jit::Sources::product(), nullptr);
-  return compiler.compile_ptx(id, compile_time, "sm_75");
+  return compiler.compile_ptx(id, macros, "sm_75");
 }
 
 /// PTX of CUDA source with line information. The file is called "test.cu".

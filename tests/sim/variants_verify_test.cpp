@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "sim/sim_fixture.hpp"
+#include "support/configs.hpp"
 #include "variants/registry.hpp"
 #include "verify/verify.hpp"
 
@@ -19,12 +20,12 @@ namespace {
 class VariantsVerify : public testing::TestWithParam<Config> {
  protected:
   static void expect_passes(verify::Depth depth) {
-    const auto& [id, constants] = GetParam();
+    const auto& [id, constants, dtype] = GetParam();
     const Variant& variant = registry().at(id);
     const auto device = simulated_t4();
-    const auto kernel = device->load(product_ptx(id, variant.compile_time(constants)), id);
+    const auto kernel = device->load(product_ptx(id, variant.macros(dtype, constants)), id);
     const auto begin = std::chrono::steady_clock::now();
-    const verify::Outcome outcome = verify::run(*device, variant, constants, *kernel, depth);
+    const verify::Outcome outcome = verify::run(*device, variant, dtype, constants, *kernel, depth);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
     EXPECT_TRUE(outcome.passed) << outcome.reason;
     std::cout << to_string(GetParam()) << ": " << outcome.cases << " cases in " << seconds.count() << " s, rows up to "
@@ -44,18 +45,15 @@ TEST_P(LargestVerify, Briefly) {
 }
 
 std::vector<Config> extremes() {
-  std::vector<Config> result;
-  for (const Variant* variant : registry().all()) {
-    for (const Constants& constants : variant->extremes({arch_limits("sm_75"), t4().sm_count}))
-      result.push_back({std::string(variant->id()), constants});
-  }
-  return result;
+  return extremes_of_all({arch_limits("sm_75"), t4().sm_count});
 }
 
 std::vector<Config> largest() {
   std::vector<Config> result;
   for (const Config& config : extremes()) {
-    if (!result.empty() && result.back().variant == config.variant) result.pop_back();
+    const bool same_kind =
+        !result.empty() && result.back().variant == config.variant && result.back().dtype == config.dtype;
+    if (same_kind) result.pop_back();
     result.push_back(config);
   }
   return result;

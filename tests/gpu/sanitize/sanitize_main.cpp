@@ -55,10 +55,10 @@ bool right(Gpu& gpu, const Variant& variant, const Constants& constants, const L
 int run_variant(Gpu& gpu, const Variant& variant) {
   const Ladders ladders{{"THREADS", {64, 256}}, {"ITEMS", {2, 8}}, {"VEC_ITEMS", {1, 2}}, {"GRID", {1}}};
   int launches = 0, wrong = 0;
-  for (const Constants& constants : variant.enumerate(ladders, gpu.target())) {
+  for (const Constants& constants : variant.enumerate(DType::f32, ladders, gpu.target())) {
     const auto kernel = gpu.load(variant, constants);
     for (const std::int64_t N : {1, 2, 3, 5, 31, 64, 127, 257, 515}) {
-      const std::int64_t most = variant.accurate_N(constants);
+      const std::int64_t most = variant.accurate_N(DType::f32, constants);
       for (const std::int64_t M : {std::int64_t{1}, variant.rows_per_block(constants) + 1, std::int64_t{140}}) {
         for (const std::int64_t offset : {0, 1}) {
           ++launches;

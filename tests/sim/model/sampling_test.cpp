@@ -28,7 +28,7 @@ TEST_P(Sampling, CountsAreThoseOfTheWholeLaunch) {
   const jit::Compiler compiler(jit::Nvrtc::open(), jit::Sources::product(), nullptr);
   const auto device = open("sm_75", {.sampled_blocks = 0});
   const auto kernel = device->load(
-      compiler.compile_ptx(config.variant, variant.compile_time(config.constants), "sm_75"), config.variant);
+      compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_75"), config.variant);
   Buffer x(*device, static_cast<std::size_t>(M * N) * 4), y(*device, x.bytes());
   device->fill(x.get(), 0, x.bytes());
   const Geometry geometry = variant.geometry({DType::f32, M, N}, config.constants);

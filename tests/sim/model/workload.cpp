@@ -33,12 +33,13 @@ WorkloadMaker::WorkloadMaker(const DeviceInfo& info, const InstructionCosts& cos
                 std::make_shared<jit::Cache>(std::filesystem::path(SOFTMAX_DISPATCH_BINARY_DIR) / "model_cache")) {}
 
 const LoadedKernel& WorkloadMaker::kernel(const Config& config) {
-  const Constants constants = registry().at(config.variant).compile_time(config.constants);
-  std::shared_ptr<const LoadedKernel>& loaded = kernels_[to_string(Config{config.variant, constants})];
+  const Macros macros = registry().at(config.variant).macros(config.dtype, config.constants);
+  std::shared_ptr<const LoadedKernel>& loaded =
+      kernels_[to_string(Config{config.variant, macros.constants, config.dtype})];
   if (!loaded) {
     const std::string& arch = device_->info().arch;
-    loaded = device_->load(compiler_.compile_ptx(config.variant, constants, arch), config.variant,
-                           compiler_.compile(config.variant, constants, arch).resources);
+    loaded = device_->load(compiler_.compile_ptx(config.variant, macros, arch), config.variant,
+                           compiler_.compile(config.variant, macros, arch).resources);
   }
   return *loaded;
 }

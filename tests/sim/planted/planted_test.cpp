@@ -30,10 +30,11 @@ std::string reason(const Registry& variants, const jit::Sources& sources, const 
   const Variant& variant = variants.at(config.variant);
   const jit::Compiler compiler(jit::Nvrtc::open(), sources, nullptr);
   const auto device = simulated_t4();
-  const auto kernel = device->load(
-      compiler.compile_ptx(config.variant, variant.compile_time(config.constants), "sm_75", true), config.variant);
+  const auto kernel =
+      device->load(compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_75", true),
+                   config.variant);
   try {
-    return verify::run(*device, variant, config.constants, *kernel, verify::Depth::full).reason;
+    return verify::run(*device, variant, config.dtype, config.constants, *kernel, verify::Depth::full).reason;
   } catch (const Fault& fault) {
     return fault.what();
   }
@@ -57,16 +58,16 @@ struct Planted {
 TEST(Planted, EachIsRejectedForItsFault) {
   const std::string vectors = place("planted_unguarded_float4", "update_vector(s, load_group<true>(in, k))");
   const Planted all[] = {
-      {"planted_skips_last_row", {{"THREADS", 128}}, HasSubstr("was not written")},
+      {"planted_skips_last_row", Constants{{"THREADS", 128}}, HasSubstr("was not written")},
       {"planted_unguarded_float4",
        {{"THREADS", 128}, {"VEC_ITEMS", 1}},
        AllOf(HasSubstr("kernel planted_unguarded_float4, scan.cuh:"), HasSubstr(vectors),
              ContainsRegex("misaligned global load of 16 bytes at address 0x[0-9a-f]+; block [0-9]+, thread [0-9]+$"))},
-      {"planted_writes_past_end", {{"THREADS", 128}}, HasSubstr("past the end of the output")},
-      {"planted_relative_error", {{"THREADS", 128}}, ContainsRegex("x8, aligned: .*expected")},
-      {"planted_zeros", {{"THREADS", 128}}, HasSubstr("got 0, expected")},
-      {"planted_long_chain", {{"THREADS", 128}}, HasSubstr("(peak first")},
-      {"planted_other_bits", {{"THREADS", 128}}, HasSubstr("other bits in a second run")},
+      {"planted_writes_past_end", Constants{{"THREADS", 128}}, HasSubstr("past the end of the output")},
+      {"planted_relative_error", Constants{{"THREADS", 128}}, ContainsRegex("x8, aligned: .*expected")},
+      {"planted_zeros", Constants{{"THREADS", 128}}, HasSubstr("got 0, expected")},
+      {"planted_long_chain", Constants{{"THREADS", 128}}, HasSubstr("(peak first")},
+      {"planted_other_bits", Constants{{"THREADS", 128}}, HasSubstr("other bits in a second run")},
   };
   for (const Planted& one : all)
     EXPECT_THAT(reason(planted::registry(), planted::sources(), {one.id, one.constants}), one.reason) << one.id;
@@ -77,7 +78,7 @@ TEST(Planted, TheWritePastTheEndIsNamedWithItsLine) {
   const std::string id = "planted_writes_past_end";
   const jit::Compiler compiler(jit::Nvrtc::open(), planted::sources(), nullptr);
   const auto device = simulated_t4({.host_threads = 1});
-  const auto kernel = device->load(compiler.compile_ptx(id, {{"THREADS", 128}}, "sm_75", true), id);
+  const auto kernel = device->load(compiler.compile_ptx(id, Constants{{"THREADS", 128}}, "sm_75", true), id);
   Buffer x(*device, 5 * 1000 * 4), y(*device, 5 * 1000 * 4);
   device->fill(x.get(), 0, x.bytes());
   try {

@@ -52,8 +52,8 @@ class FakeBackend : public runtime::Backend {
   }
 
   /// The code hash that compile() gives a configuration: the text that a table's record must hold to match.
-  static std::string code_hash(const std::string& id, const Constants& compile_time) {
-    return "code of " + to_string(Config{id, compile_time});
+  static std::string code_hash(const std::string& id, const Macros& macros) {
+    return "code of " + to_string(Config{id, macros.constants, macros.type.value_or(DType::f32)});
   }
 
   std::function<jit::CompiledKernel(jit::CompiledKernel)> on_compile = [](jit::CompiledKernel k) { return k; };
@@ -82,19 +82,20 @@ class FakeBackend : public runtime::Backend {
     ++cold_runs;
     work();
   }
-  jit::CompiledKernel compile(const std::string& id, const Constants& constants, const std::string&) override {
+  jit::CompiledKernel compile(const std::string& id, const Macros& macros, const std::string&) override {
     ++compiles;
     return on_compile(
-        {.entry = id, .image = "image", .code_hash = code_hash(id, constants), .source_hash = "", .resources = {}});
+        {.entry = id, .image = "image", .code_hash = code_hash(id, macros), .source_hash = "", .resources = {}});
   }
   std::shared_ptr<const LoadedKernel> load(Device& device, const jit::CompiledKernel& compiled) override {
     ++loads;
     const std::lock_guard lock(device_mutex_);
     return device.load(compiled.image, compiled.entry, compiled.resources);
   }
-  verify::Outcome verify(Device&, const Variant& variant, const Constants& constants, const LoadedKernel&) override {
+  verify::Outcome verify(Device&, const Variant& variant, DType dtype, const Constants& constants,
+                         const LoadedKernel&) override {
     ++verifications;
-    return on_verify(Config{std::string(variant.id()), constants});
+    return on_verify(Config{std::string(variant.id()), constants, dtype});
   }
   std::shared_ptr<jit::Cache> cache() override { return disk; }
 

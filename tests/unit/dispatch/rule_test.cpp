@@ -26,7 +26,7 @@ TEST_P(Rule, EveryChoiceServesItsShapesWithinTheAccuracyRule) {
       const Variant& variant = registry().at(config.variant);
       const Support support = variant.supports(problem, config.constants, target_);
       ASSERT_TRUE(support) << to_string(problem) << ' ' << to_string(config) << ": " << support.reason;
-      ASSERT_GE(variant.accurate_N(config.constants), N) << to_string(config);
+      ASSERT_GE(variant.accurate_N(problem.dtype, config.constants), N) << to_string(config);
       ASSERT_TRUE(variant.selectable()) << to_string(config);
     }
   }

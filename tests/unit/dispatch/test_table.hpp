@@ -41,13 +41,13 @@ inline table::Table make_table(const Thresholds& thresholds, const std::string& 
       kernel.config = config;
       kernel.source_hash = "source";
       const Variant& variant = registry().at(config.variant);
-      kernel.code_hash = FakeBackend::code_hash(config.variant, variant.compile_time(config.constants));
+      kernel.code_hash = FakeBackend::code_hash(config.variant, variant.macros(config.dtype, config.constants));
       kernel.resources.registers = 32;
       table::VerificationRecord& record = kernel.verification.emplace();
       record.device = "fake GPU 0";
       record.suite = verify::kSuite;
       record.cases = 100;
-      record.N_to = variant.accurate_N(config.constants);
+      record.N_to = variant.accurate_N(config.dtype, config.constants);
       table.kernels.push_back(kernel);
     }
     table::Threshold threshold;

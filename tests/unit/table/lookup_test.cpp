@@ -45,7 +45,7 @@ TEST(Lookup, IsTotalAndFollowsTheRule) {
       const Choice choice = lookup(table, problem, alignment);
       ASSERT_NE(choice.kernel, nullptr) << to_string(problem) << '\n' << write(table);
       ASSERT_EQ(choice.kernel->name, *chosen_by_the_rule(table, problem, alignment)) << to_string(problem);
-      ASSERT_EQ(choice.kernel->dtype, problem.dtype);
+      ASSERT_EQ(choice.kernel->config.dtype, problem.dtype);
       ASSERT_EQ(choice.pin != nullptr, choice.threshold == nullptr);
     }
   }

@@ -15,10 +15,9 @@ inline bool known_variant(std::string_view id) {
   return id == "v3" || id == "v7" || id == "v9";
 }
 
-inline Kernel sample_kernel(const Config& config, DType dtype, std::int64_t verified_to) {
+inline Kernel sample_kernel(const Config& config, std::int64_t verified_to) {
   Kernel kernel;
   kernel.name = kernel_name(config);
-  kernel.dtype = dtype;
   kernel.config = config;
   kernel.source_hash = "0123456789abcdef0123456789abcdef";
   kernel.code_hash = "fedcba9876543210fedcba9876543210";
@@ -36,9 +35,9 @@ inline Table sample_table() {
   table.sweep = {"quick", "graph", "cold", 42, {1, 64, 4096}, {257, 1024}, 96, 576, 57.25, false};
   table.regret_geomean = 1.004;
   table.regret_worst = 1.03;
-  table.kernels = {sample_kernel({"v3", {{"ITEMS", 4}, {"THREADS", 256}}}, DType::f32, 1024),
-                   sample_kernel({"v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}, DType::f32, 4099),
-                   sample_kernel({"v9", {{"GRID", 264}, {"THREADS", 256}, {"VEC_ITEMS", 4}}}, DType::f32, kOpen)};
+  table.kernels = {sample_kernel({"v3", {{"ITEMS", 4}, {"THREADS", 256}}}, 1024),
+                   sample_kernel({"v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}, 4099),
+                   sample_kernel({"v9", {{"GRID", 264}, {"THREADS", 256}, {"VEC_ITEMS", 4}}}, kOpen)};
   table.kernels[2].verification.reset();
   table.pins = {{DType::f32, 8, 8, 100, 200, "v7_t256_vi4"}};
   Band few;
@@ -90,9 +89,8 @@ class RandomTables {
     const std::int64_t count = number(1, 6);
     for (std::int64_t i = 0; i < count; ++i) {
       // The first of a type is verified for any row, so that every threshold finds a kernel.
-      Kernel kernel = sample_kernel({chance(2) ? "v7" : "v3", {{"THREADS", 32 * (i + 1)}}}, dtype,
+      Kernel kernel = sample_kernel({chance(2) ? "v7" : "v3", {{"THREADS", 32 * (i + 1)}}, dtype},
                                     i == 0 || chance(2) ? kOpen : number(1, 1 << 14));
-      kernel.name += to_string(dtype);
       if (chance(4)) kernel.verification.reset();
       table.kernels.push_back(kernel);
     }
@@ -101,7 +99,7 @@ class RandomTables {
   std::string kernel_for(const Table& table, DType dtype, std::int64_t N_to) {
     std::vector<std::string> fit;
     for (const Kernel& kernel : table.kernels) {
-      if (kernel.dtype == dtype && (!kernel.verification || kernel.verification->N_to >= N_to))
+      if (kernel.config.dtype == dtype && (!kernel.verification || kernel.verification->N_to >= N_to))
         fit.push_back(kernel.name);
     }
     return fit.at(static_cast<std::size_t>(number(0, static_cast<std::int64_t>(fit.size()) - 1)));

@@ -35,7 +35,7 @@ TEST(CandidatesAt, LaunchParametersAreNoCapacity) {
 
 TEST(CandidatesAt, StaysWithinTheAccuracyRule) {
   const auto configs = parsed({"v8 THREADS=64", "unbounded THREADS=256"});
-  const std::int64_t accurate = registry().at("v8").accurate_N({{"THREADS", 64}});
+  const std::int64_t accurate = registry().at("v8").accurate_N(DType::f32, {{"THREADS", 64}});
   EXPECT_EQ(candidates_at({DType::f32, 8, accurate}, configs, registry(), kTarget).size(), 2U);
   EXPECT_EQ(candidates_at({DType::f32, 8, accurate + 1}, configs, registry(), kTarget),
             parsed({"unbounded THREADS=256"}));

@@ -119,7 +119,7 @@ TEST_P(FitProperty, GivesAValidTotalTableOfEligibleKernels) {
       const table::Choice choice = table::lookup(table, problem, alignment);
       ASSERT_NE(choice.kernel, nullptr);
       const Config& config = choice.kernel->config;
-      EXPECT_LE(problem.N, registry().at(config.variant).accurate_N(config.constants))
+      EXPECT_LE(problem.N, registry().at(config.variant).accurate_N(config.dtype, config.constants))
           << to_string(problem) << " " << to_string(config);
     }
   }

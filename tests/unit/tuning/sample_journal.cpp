@@ -34,13 +34,13 @@ VerifyEvent verified(const Config& config) {
   event.code_hash = hash_hex(to_string(config));
   event.outcome.passed = true;
   event.outcome.cases = 100;
-  event.outcome.N_to = registry().at(config.variant).accurate_N(config.constants);
+  event.outcome.N_to = registry().at(config.variant).accurate_N(config.dtype, config.constants);
   event.outcome.worst_error = 0.25;
   return event;
 }
 
 MeasureEvent measured(const Config& config, std::int64_t M, std::int64_t N, double median_us) {
-  return {config, {DType::f32, M, N}, {median_us, median_us * 0.99, median_us * 1.01, 7}, false};
+  return {config, {config.dtype, M, N}, {median_us, median_us * 0.99, median_us * 1.01, 7}, false};
 }
 
 Journal sample_journal(const std::vector<Config>& configs) {

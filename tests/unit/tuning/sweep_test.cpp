@@ -84,7 +84,9 @@ TEST(LoadSweep, EveryEffortHasWhatATuneNeeds) {
     EXPECT_FALSE(std::all_of(sweep.N.begin(), sweep.N.end(), aligned)) << name;
     const Target target{arch_limits("sm_75"), 40};
     for (const Variant* variant : registry().all())
-      EXPECT_FALSE(variant->enumerate(sweep.ladders(*variant), target).empty()) << name << " " << variant->id();
+      for (const DType dtype : variant->dtypes())
+        EXPECT_FALSE(variant->enumerate(dtype, sweep.ladders(*variant), target).empty())
+            << name << " " << variant->id() << " " << to_string(dtype);
   }
   EXPECT_THAT(error_of(StatusCode::invalid_argument, [] { load_sweep("slow"); }), HasSubstr("quick"));
 }

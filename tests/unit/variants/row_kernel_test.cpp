@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "support/configs.hpp"
 #include "support/error.hpp"
 #include "variants/registry.hpp"
 
@@ -38,11 +39,11 @@ TEST(RowKernel, LeastCapacityServesEachLengthAndOneLessDoesNot) {
 }
 
 TEST(RowKernel, CapacitiesOfTheContract) {
-  EXPECT_EQ(registry().at("v3").capacity_N({{"ITEMS", 16}, {"THREADS", 256}}), 4096);
-  EXPECT_EQ(registry().at("v7").capacity_N({{"THREADS", 256}, {"VEC_ITEMS", 4}}), 4099);
-  EXPECT_EQ(registry().at("v10").capacity_N({{"THREADS", 256}, {"VEC_ITEMS", 2}}), 259);
-  EXPECT_EQ(registry().at("v5").capacity_N({{"THREADS", 256}}), 2147483647);
-  EXPECT_EQ(registry().at("unbounded").capacity_N({{"THREADS", 256}}), kUnbounded);
+  EXPECT_EQ(registry().at("v3").capacity_N(DType::f32, {{"ITEMS", 16}, {"THREADS", 256}}), 4096);
+  EXPECT_EQ(registry().at("v7").capacity_N(DType::f32, {{"THREADS", 256}, {"VEC_ITEMS", 4}}), 4099);
+  EXPECT_EQ(registry().at("v10").capacity_N(DType::f32, {{"THREADS", 256}, {"VEC_ITEMS", 2}}), 259);
+  EXPECT_EQ(registry().at("v5").capacity_N(DType::f32, {{"THREADS", 256}}), 2147483647);
+  EXPECT_EQ(registry().at("unbounded").capacity_N(DType::f32, {{"THREADS", 256}}), kUnbounded);
 }
 
 TEST(RowKernel, GridFollowsTheOwnerOfARow) {
@@ -78,11 +79,11 @@ TEST(RowKernel, RefusesWithTheReasonBeforeCompiling) {
 }
 
 TEST(RowKernel, AccurateLengthFollowsTheChain) {
-  EXPECT_EQ(registry().at("v8").accurate_N({{"THREADS", 256}}), 48 * 32);
-  EXPECT_EQ(registry().at("v5").accurate_N({{"THREADS", 256}}), 48 * 256);
-  EXPECT_EQ(registry().at("v6").accurate_N({{"THREADS", 256}, {"VEC_ITEMS", 4}}), 4099);
-  EXPECT_EQ(registry().at("v9").accurate_N({{"GRID", 1}, {"THREADS", 32}, {"VEC_ITEMS", 48}}), 48 * 32);
-  EXPECT_EQ(registry().at("unbounded").accurate_N({{"THREADS", 32}}), kUnbounded);
+  EXPECT_EQ(registry().at("v8").accurate_N(DType::f32, {{"THREADS", 256}}), 48 * 32);
+  EXPECT_EQ(registry().at("v5").accurate_N(DType::f32, {{"THREADS", 256}}), 48 * 256);
+  EXPECT_EQ(registry().at("v6").accurate_N(DType::f32, {{"THREADS", 256}, {"VEC_ITEMS", 4}}), 4099);
+  EXPECT_EQ(registry().at("v9").accurate_N(DType::f32, {{"GRID", 1}, {"THREADS", 32}, {"VEC_ITEMS", 48}}), 48 * 32);
+  EXPECT_EQ(registry().at("unbounded").accurate_N(DType::f32, {{"THREADS", 32}}), kUnbounded);
 }
 
 TEST(RowKernel, CompleteKeepsWhatIsSetAndRaisesThreadsOnlyWhereFree) {
@@ -101,22 +102,23 @@ TEST(RowKernel, CompleteKeepsWhatIsSetAndRaisesThreadsOnlyWhereFree) {
 
 TEST(RowKernel, EnumerateTakesTheLaddersAndDropsWhatTheTargetRefuses) {
   const Ladders ladders{{"THREADS", {96, 256, 1024}}, {"ITEMS", {1, 64}}, {"VEC_ITEMS", {1, 16}}, {"GRID", {2}}};
-  EXPECT_THAT(registry().at("v1").enumerate(ladders, kT4),
+  EXPECT_THAT(registry().at("v1").enumerate(DType::f32, ladders, kT4),
               ElementsAre(Constants{{"THREADS", 256}}, Constants{{"THREADS", 1024}}));
-  EXPECT_EQ(registry().at("v3").enumerate(ladders, kT4).size(), 5u) << "ITEMS=64 with THREADS=1024 does not fit";
-  for (const Constants& constants : registry().at("v9").enumerate(ladders, kH200)) EXPECT_EQ(constants.at("GRID"), 264);
-  EXPECT_THROW((void)registry().at("v3").enumerate({{"THREADS", {256}}}, kT4), Error);
+  EXPECT_EQ(registry().at("v3").enumerate(DType::f32, ladders, kT4).size(), 5u)
+      << "ITEMS=64 with THREADS=1024 does not fit";
+  for (const Constants& constants : registry().at("v9").enumerate(DType::f32, ladders, kH200))
+    EXPECT_EQ(constants.at("GRID"), 264);
+  EXPECT_THROW((void)registry().at("v3").enumerate(DType::f32, {{"THREADS", {256}}}, kT4), Error);
 }
 
 TEST(RowKernel, BoundariesLieWithinTheAccurateRange) {
-  for (const Variant* variant : registry().all()) {
-    for (const Constants& constants : variant->extremes(kT4)) {
-      const auto lengths = variant->boundaries_N(constants);
-      ASSERT_FALSE(lengths.empty()) << variant->id();
-      EXPECT_TRUE(std::is_sorted(lengths.begin(), lengths.end()));
-      EXPECT_GE(lengths.front(), 1);
-      EXPECT_LE(lengths.back(), variant->accurate_N(constants));
-    }
+  for (const Config& config : extremes_of_all(kT4)) {
+    const Variant& variant = registry().at(config.variant);
+    const auto lengths = variant.boundaries_N(config.dtype, config.constants);
+    ASSERT_FALSE(lengths.empty()) << to_string(config);
+    EXPECT_TRUE(std::is_sorted(lengths.begin(), lengths.end()));
+    EXPECT_GE(lengths.front(), 1);
+    EXPECT_LE(lengths.back(), variant.accurate_N(config.dtype, config.constants));
   }
 }
 

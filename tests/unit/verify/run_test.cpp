@@ -28,7 +28,7 @@ Verified verified(const std::string& config_text, const FakeKernelFunction& func
   FakeDevice device;
   Verified result;
   const auto kernel = FakeDevice::kernel(function);
-  result.outcome = run(device, registry().at(config.variant), config.constants, *kernel, depth,
+  result.outcome = run(device, registry().at(config.variant), config.dtype, config.constants, *kernel, depth,
                        [&](const std::string& text) { result.last_case = text; });
   EXPECT_EQ(device.live_allocations(), 0u);
   EXPECT_EQ(result.outcome.cases, device.launches());

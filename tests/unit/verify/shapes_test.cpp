@@ -10,6 +10,7 @@
 
 #include "support/arch.hpp"
 #include "support/config.hpp"
+#include "support/configs.hpp"
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch::verify {
@@ -27,20 +28,20 @@ std::set<std::int64_t> lengths_of(const std::vector<Shape>& all) {
 std::vector<Shape> shapes_of(const std::string& text, Depth depth = Depth::full) {
   const Config config = parse_config(text);
   const Variant& variant = registry().at(config.variant);
-  return shapes(variant, config.constants, variant.accurate_N(config.constants), depth);
+  return shapes(variant, config.dtype, config.constants, variant.accurate_N(config.dtype, config.constants), depth);
 }
 
 class ShapesOf : public testing::TestWithParam<std::string> {};
 
 TEST_P(ShapesOf, CoverTheBoundariesOfEveryExtreme) {
   const Variant& variant = registry().at(GetParam());
-  for (const Constants& constants : variant.extremes({arch_limits("sm_75"), 40})) {
-    const std::int64_t N_to = variant.accurate_N(constants);
-    const std::vector<Shape> all = shapes(variant, constants, N_to, Depth::full);
+  for (const auto& [id, constants, dtype] : extremes_of(variant, {arch_limits("sm_75"), 40})) {
+    const std::int64_t N_to = variant.accurate_N(dtype, constants);
+    const std::vector<Shape> all = shapes(variant, dtype, constants, N_to, Depth::full);
     const std::set<std::int64_t> lengths = lengths_of(all);
     SCOPED_TRACE(to_string(constants));
     for (const std::int64_t N : {1, 2, 3, 4, 5}) EXPECT_EQ(lengths.contains(N), N <= N_to) << N;
-    for (const std::int64_t boundary : variant.boundaries_N(constants)) {
+    for (const std::int64_t boundary : variant.boundaries_N(dtype, constants)) {
       if (boundary > 65536) continue;
       EXPECT_TRUE(lengths.contains(boundary)) << boundary;
       EXPECT_TRUE(boundary == 1 || lengths.contains(boundary - 1)) << boundary;
@@ -61,9 +62,9 @@ TEST_P(ShapesOf, CoverTheBoundariesOfEveryExtreme) {
 
 TEST_P(ShapesOf, BriefOnesAreFewAndSmall) {
   const Variant& variant = registry().at(GetParam());
-  for (const Constants& constants : variant.extremes({arch_limits("sm_75"), 40})) {
-    const std::int64_t N_to = variant.accurate_N(constants);
-    const std::vector<Shape> brief = shapes(variant, constants, N_to, Depth::brief);
+  for (const auto& [id, constants, dtype] : extremes_of(variant, {arch_limits("sm_75"), 40})) {
+    const std::int64_t N_to = variant.accurate_N(dtype, constants);
+    const std::vector<Shape> brief = shapes(variant, dtype, constants, N_to, Depth::brief);
     std::int64_t elements = 0;
     for (const Shape& shape : brief) {
       elements += shape.M * shape.N;

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch {
+
+/// A variant at the extremes of its axes, for each type that it computes.
+inline std::vector<Config> extremes_of(const Variant& variant, const Target& target) {
+  std::vector<Config> result;
+  for (const DType dtype : variant.dtypes())
+    for (Constants& constants : variant.extremes(dtype, target))
+      result.push_back({std::string(variant.id()), std::move(constants), dtype});
+  return result;
+}
+
+/// The same of every variant of the product.
+inline std::vector<Config> extremes_of_all(const Target& target) {
+  std::vector<Config> result;
+  for (const Variant* variant : registry().all())
+    for (Config& config : extremes_of(*variant, target)) result.push_back(std::move(config));
+  return result;
+}
+
+}  // namespace softmax_dispatch
