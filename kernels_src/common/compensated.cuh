@@ -2,7 +2,7 @@
 // the rounding error of each addition along (Knuth's TwoSum), and is rescaled rarely.
 #pragma once
 
-#include "common/base.cuh"
+#include "common/exponential.cuh"
 #include "common/online.cuh"
 
 struct CompensatedState {
@@ -32,21 +32,28 @@ struct CompensatedState {
 
   __device__ void update(float v) {
     raise(v);
-    add(expf(v - m));
+    add(accurate_exponential(v - m));
   }
 
   template <unsigned COUNT>
-  __device__ void update(const float4 (&v)[COUNT]) {
+  __device__ void update(const uint4 (&raw)[COUNT]) {
+    float v[COUNT][kVector];
     float largest = -kFloatMax;
 #pragma unroll
     for (unsigned i = 0; i < COUNT; ++i) {
-      largest = fmaxf(largest, fmaxf(fmaxf(v[i].x, v[i].y), fmaxf(v[i].z, v[i].w)));
+      unpack(raw[i], v[i]);
+#pragma unroll
+      for (int k = 0; k < kVector; ++k) largest = fmaxf(largest, v[i][k]);
     }
     raise(largest);
     float sum = 0.0f;
 #pragma unroll
     for (unsigned i = 0; i < COUNT; ++i) {
-      sum += (expf(v[i].x - m) + expf(v[i].y - m)) + (expf(v[i].z - m) + expf(v[i].w - m));
+#pragma unroll
+      for (int k = 0; k < kVector; k += 4) {
+        sum += (accurate_exponential(v[i][k] - m) + accurate_exponential(v[i][k + 1] - m)) +
+               (accurate_exponential(v[i][k + 2] - m) + accurate_exponential(v[i][k + 3] - m));
+      }
     }
     add(sum);
   }
