@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "support/answer.hpp"
 #include "support/arch.hpp"
 #include "support/geometry.hpp"
 #include "support/resources.hpp"
@@ -35,7 +36,8 @@ struct DeviceInfo {
 
 using DevicePtr = std::uint64_t;
 
-/// A kernel loaded on a device. Every kernel of the project has the parameters (const T* x, T* y, int64 M, int64 N).
+/// A kernel loaded on a device. Its parameters are the first of (const T* x, T* y, int64 M, int64 N, void* workspace,
+/// int phase), as many as it declares.
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;
@@ -48,6 +50,9 @@ struct Launch {
   DevicePtr y = 0;
   std::int64_t M = 0;
   std::int64_t N = 0;
+  /// geometry.workspace_bytes of device memory, aligned to 256 bytes, that was zeroed before its first launch. The
+  /// launches that use one workspace follow one another, and each leaves it so that any kernel may use it next.
+  DevicePtr workspace = 0;
 };
 
 /// Copy of `bytes` from x to y within the device.
@@ -89,7 +94,13 @@ class Device {
   virtual std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
                                                    const Resources& resources) = 0;
 
-  /// Asynchronous in `stream`. Thread-safe, takes no lock and allocates nothing.
+  /// Blocks of geometry's size and cluster that the device holds at once when nothing else runs on it, whatever
+  /// geometry's grid is; 0 where it can hold none. Thread-safe.
+  virtual std::int64_t resident_blocks(const LoadedKernel& kernel, const Geometry& geometry) = 0;
+  /// Whether the device holds at once what a cooperative or a cluster launch needs: without it there is no such launch.
+  Support co_resident(const LoadedKernel& kernel, const Geometry& geometry);
+
+  /// Asynchronous in `stream`, all phases. Thread-safe, takes no lock and allocates nothing.
   virtual void launch(const Launch& launch, Stream stream) = 0;
   /// Waits for all work of the device, and throws what went wrong in it. (cuda::current_context_device: for the work in
   /// stream() alone.)

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/answer.hpp"
 #include "support/arch.hpp"
 #include "support/config.hpp"
 #include "support/geometry.hpp"
@@ -20,16 +21,6 @@ inline constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::ma
 struct Target {
   ArchLimits limits;
   int sm_count = 0;
-};
-
-/// Yes, or no with the reason in words.
-struct Support {
-  bool ok = true;
-  std::string reason;
-
-  static Support yes() { return {}; }
-  static Support no(std::string reason) { return {false, std::move(reason)}; }
-  explicit operator bool() const noexcept { return ok; }
 };
 
 /// One dimension of a variant's configuration space.

@@ -184,9 +184,10 @@ TEST(SimDevice, ImagesThatCannotBeLoaded) {
   EXPECT_THAT(error_of(StatusCode::device, [&] { device->load(ptx, "other"); }),
               HasSubstr("has no kernel other; it has k"));
   EXPECT_THAT(
-      error_of(StatusCode::device,
-               [&] { device->load(line_info_ptx("extern \"C\" __global__ void k(float* x) { *x = 1; }"), "k"); }),
-      HasSubstr("it must have (const T* x, T* y, int64 M, int64 N)"));
+      error_of(
+          StatusCode::device,
+          [&] { device->load(line_info_ptx("extern \"C\" __global__ void k(float* x, int n) { *x = n; }"), "k"); }),
+      HasSubstr("first ones of (const T* x, T* y, int64 M, int64 N, void* workspace, int phase)"));
   EXPECT_THAT(error_of(StatusCode::unsupported, [&] { device->load("\177ELF...", "k"); }), HasSubstr("PTX line 1"));
 }
 

@@ -103,6 +103,10 @@ class FakeDevice : public Device {
     return kernel(found == functions_.end() ? fake_softmax : found->second);
   }
 
+  /// What resident_blocks() answers: as many as anybody wants.
+  std::function<std::int64_t(const Geometry&)> resident = [](const Geometry&) { return std::int64_t{1} << 31; };
+  std::int64_t resident_blocks(const LoadedKernel&, const Geometry& geometry) override { return resident(geometry); }
+
   void launch(const Launch& launch, Stream) override {
     throw_if_lost();
     ++launches_;

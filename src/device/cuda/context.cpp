@@ -26,6 +26,40 @@ bool is_capturing(Stream stream) {
   return status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
+StreamUse stream_use(Stream stream) {
+  StreamUse use;
+  unsigned long long id = 0;
+  check(driver().StreamGetId(stream, &id), "identify a stream");
+  use.stream = id;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  cuuint64_t capture = 0;
+  CUgraph graph = nullptr;
+  const CUresult result = driver().StreamGetCaptureInfo(stream, &status, &capture, &graph, nullptr, nullptr);
+  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return use;  // as in is_capturing()
+  check(result, "ask for the capture of a stream");
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return use;
+  use.capture = capture;
+  use.graph = graph;
+  return use;
+}
+
+std::uint64_t current_context() {
+  unsigned long long id = 0;
+  check(driver().CtxGetId(nullptr, &id), "identify the current context");
+  return id;
+}
+
+void when_destroyed(void* graph, void (*f)(void*), void* argument) {
+  CUuserObject object = nullptr;
+  check(driver().UserObjectCreate(&object, argument, f, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
+        "create an object for a graph");
+  const CUresult result =
+      driver().GraphRetainUserObject(static_cast<CUgraph>(graph), object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+  if (result == CUDA_SUCCESS) return;
+  driver().UserObjectRelease(object, 1);  // calls f
+  check(result, "give an object to a graph");
+}
+
 RelaxedCapture::RelaxedCapture() {
   CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
   check(driver().ThreadExchangeStreamCaptureMode(&mode), "relax the capture mode of the thread");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,22 @@ Device& current_context_device(int ordinal);
 
 /// Whether the stream is being captured. The legacy default stream (null) never is; to ask breaks nobody's capture.
 bool is_capturing(Stream stream);
+
+/// What work in a stream is ordered by. Neither number is ever used again in the process.
+struct StreamUse {
+  std::uint64_t stream = 0;   ///< Id of the stream, whatever handle names it.
+  std::uint64_t capture = 0;  ///< Id of the capture under way in it; 0: none.
+  void* graph = nullptr;      ///< The graph that the capture makes.
+};
+StreamUse stream_use(Stream stream);
+
+/// Id of the calling thread's current context; never used again in the process.
+std::uint64_t current_context();
+
+/// Calls f(argument) once when the graph of a capture that is under way, its clones, what was instantiated of them and
+/// their launches are all gone: on any thread, where f must not call CUDA. Where the driver refuses, f is called before
+/// this throws.
+void when_destroyed(void* graph, void (*f)(void*), void* argument);
 
 /// While alive, CUDA calls of this thread that are unsafe during a capture don't break a capture of another thread.
 class RelaxedCapture {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "device/cuda/cuda.hpp"
+#include "device/cuda/launch_config.hpp"
 
 namespace softmax_dispatch::cuda {
 namespace {
@@ -42,6 +42,18 @@ void load_into_context(const CudaKernel& kernel, const std::string& entry) {
         entry);
 }
 
+/// Clusters of more than 8 blocks, where the device grants them; where not, none of them is resident.
+void allow_large_clusters(const CudaKernel& kernel, const DeviceInfo& info) {
+  if (info.limits.major < 9) return;
+  static_cast<void>(
+      driver().KernelSetAttribute(CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1, kernel.get(), info.ordinal));
+}
+
+[[noreturn]] void fail_launch(CUresult result, const Geometry& geometry) {
+  fail(result, fmt::format("launch {} blocks of {} threads with {} bytes of shared memory{}", geometry.grid,
+                           geometry.block, geometry.shared_bytes, describe_attributes(geometry)));
+}
+
 }  // namespace
 
 CudaDevice::CudaDevice(int ordinal, ContextRule rule) : info_(device_info(ordinal)) {
@@ -69,7 +81,7 @@ void CudaDevice::release(DevicePtr pointer) noexcept {
 template <typename Enqueue>
 void CudaDevice::transfer(const char* action, std::size_t bytes, Enqueue enqueue) {
   if (bytes == 0) return;
-  const CUstream stream = workspace().stream.get();
+  const CUstream stream = context_stream().stream.get();
   check(enqueue(stream), "{} {} bytes", action, bytes);
   check(driver_.StreamSynchronize(stream), "{} {} bytes", action, bytes);
 }
@@ -97,26 +109,55 @@ std::shared_ptr<const LoadedKernel> CudaDevice::load(std::string_view image, con
   check(driver_.LibraryGetKernel(&kernel, library, entry.c_str()), "find kernel {} in its image", entry);
   auto loaded = std::make_shared<const CudaKernel>(std::move(owner), kernel);
   allow_all_shared_memory(*loaded, info_, entry);
+  allow_large_clusters(*loaded, info_);
   load_into_context(*loaded, entry);
   return loaded;
 }
 
+std::int64_t CudaDevice::resident_blocks(const LoadedKernel& kernel, const Geometry& geometry) {
+  bind();
+  const CUfunction function = static_cast<const CudaKernel&>(kernel).function();
+  if (geometry.cluster > 1) {
+    if (info_.limits.major < 9) return 0;
+    const LaunchConfig config(geometry, false, {});
+    int clusters = 0;
+    // The driver's refusal to answer means that no such cluster fits the GPU.
+    if (driver_.OccupancyMaxActiveClusters(&clusters, function, &config.get()) != CUDA_SUCCESS) return 0;
+    return std::int64_t{clusters} * geometry.cluster;
+  }
+  int blocks = 0;
+  check(driver_.OccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, geometry.block,
+                                                          static_cast<std::size_t>(geometry.shared_bytes)),
+        "ask how many blocks of {} threads with {} bytes of shared memory an SM holds", geometry.block,
+        geometry.shared_bytes);
+  return std::int64_t{blocks} * info_.sm_count;
+}
+
 void CudaDevice::launch(const Launch& launch, Stream stream) {
   const Geometry& geometry = launch.geometry;
-  if (geometry.grid < 1 || geometry.grid > std::numeric_limits<int>::max()) [[unlikely]] {
-    throw_error(StatusCode::unsupported, "cannot launch {} blocks: a grid has 1 to {}", geometry.grid,
-                std::numeric_limits<int>::max());
-  }
+  check_geometry(geometry, info_);
   bind();
-  const auto& kernel = static_cast<const CudaKernel&>(*launch.kernel);
-  DevicePtr x = launch.x, y = launch.y;
+  const CUfunction function = static_cast<const CudaKernel&>(*launch.kernel).function();
+  DevicePtr x = launch.x, y = launch.y, workspace = launch.workspace;
   std::int64_t M = launch.M, N = launch.N;
-  std::array<void*, 4> parameters{&x, &y, &M, &N};
-  check(driver_.LaunchKernel(kernel.function(), static_cast<unsigned>(geometry.grid), 1, 1,
-                             static_cast<unsigned>(geometry.block), 1, 1, static_cast<unsigned>(geometry.shared_bytes),
-                             stream, parameters.data(), nullptr),
-        "launch {} blocks of {} threads with {} bytes of shared memory", geometry.grid, geometry.block,
-        geometry.shared_bytes);
+  int phase = 0;
+  // A kernel takes as many of them as it declares.
+  std::array<void*, 6> parameters{&x, &y, &M, &N, &workspace, &phase};
+  const bool overlaps = geometry.overlaps && LaunchConfig::overlaps(info_);
+  const auto enqueue = [&] {
+    if (geometry.cluster == 1 && !geometry.cooperative && !overlaps) {
+      return driver_.LaunchKernel(function, static_cast<unsigned>(geometry.grid), 1, 1,
+                                  static_cast<unsigned>(geometry.block), 1, 1,
+                                  static_cast<unsigned>(geometry.shared_bytes), stream, parameters.data(), nullptr);
+    }
+    const LaunchConfig config(geometry, overlaps, stream);
+    return driver_.LaunchKernelEx(&config.get(), function, parameters.data(), nullptr);
+  };
+  for (; phase < geometry.phases; ++phase) {
+    const CUresult result = enqueue();
+    if (result != CUDA_SUCCESS) [[unlikely]]
+      fail_launch(result, geometry);
+  }
 }
 
 void CudaDevice::synchronize() {
@@ -125,23 +166,23 @@ void CudaDevice::synchronize() {
     check(driver_.CtxSynchronize(), "wait for the device");
   } else {
     // Waiting for the whole context would break a capture that the host program has under way in it.
-    check(driver_.StreamSynchronize(workspace().stream.get()), "wait for the device");
+    check(driver_.StreamSynchronize(context_stream().stream.get()), "wait for the device");
   }
 }
 
-CudaDevice::Workspace& CudaDevice::workspace() {
+CudaDevice::ContextStream& CudaDevice::context_stream() {
   bind();
   unsigned long long id = 0;
   check(driver_.CtxGetId(nullptr, &id), "identify the current context");
   const std::lock_guard lock(mutex_);
-  return workspaces_[id];
+  return streams_[id];
 }
 
 std::unique_ptr<Batch> CudaDevice::record_batch(std::size_t count, const std::function<void(CUstream)>& enqueue) {
-  Workspace& space = workspace();
-  const CUstream stream = space.stream.get();
-  if (!space.lead_in) space.lead_in = std::make_unique<LeadIn>(stream);
-  return std::make_unique<CudaBatch>(stream, *space.lead_in, count, [&] { enqueue(stream); });
+  ContextStream& own = context_stream();
+  const CUstream stream = own.stream.get();
+  if (!own.lead_in) own.lead_in = std::make_unique<LeadIn>(stream);
+  return std::make_unique<CudaBatch>(stream, *own.lead_in, count, [&] { enqueue(stream); });
 }
 
 std::unique_ptr<Batch> CudaDevice::record(std::span<const Launch> launches) {
@@ -160,7 +201,7 @@ std::unique_ptr<Batch> CudaDevice::record(std::span<const Copy> copies) {
 
 double CudaDevice::time_stream_us(const Launch& launch, int warmups, int launches) {
   if (launches < 1) throw_error(StatusCode::internal, "a time needs at least one launch");
-  const CUstream stream = workspace().stream.get();
+  const CUstream stream = context_stream().stream.get();
   const EventHandle start = make_event(), stop = make_event();
   for (int i = 0; i < warmups; ++i) this->launch(launch, stream);
   check(driver_.EventRecord(start.get(), stream), "record an event");

@@ -36,9 +36,10 @@ class CudaDevice final : public Device {
   void upload(DevicePtr to, const void* from, std::size_t bytes) override;
   void download(void* to, DevicePtr from, std::size_t bytes) override;
   void fill(DevicePtr to, unsigned char byte, std::size_t bytes) override;
-  Stream stream() override { return workspace().stream.get(); }
+  Stream stream() override { return context_stream().stream.get(); }
   std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
                                            const Resources& resources) override;
+  std::int64_t resident_blocks(const LoadedKernel& kernel, const Geometry& geometry) override;
   void launch(const Launch& launch, Stream stream) override;
   void synchronize() override;
   std::unique_ptr<Batch> record(std::span<const Launch> launches) override;
@@ -47,7 +48,7 @@ class CudaDevice final : public Device {
 
  private:
   /// A stream of one context, and what belongs to it.
-  struct Workspace {
+  struct ContextStream {
     StreamHandle stream = make_stream();
     std::unique_ptr<LeadIn> lead_in;
   };
@@ -56,7 +57,7 @@ class CudaDevice final : public Device {
     if (primary_) primary_->make_current();
   }
   /// Of the context that the device acts on; made at its first use.
-  Workspace& workspace();
+  ContextStream& context_stream();
   std::unique_ptr<Batch> record_batch(std::size_t count, const std::function<void(CUstream)>& enqueue);
   /// Runs what `enqueue` puts into the device's own stream, and waits for it.
   template <typename Enqueue>
@@ -66,7 +67,7 @@ class CudaDevice final : public Device {
   DeviceInfo info_;
   std::optional<PrimaryContext> primary_;
   std::mutex mutex_;
-  std::map<unsigned long long, Workspace> workspaces_;  ///< By the context's id, which is never used again.
+  std::map<unsigned long long, ContextStream> streams_;  ///< By the context's id, which is never used again.
 };
 
 }  // namespace softmax_dispatch::cuda

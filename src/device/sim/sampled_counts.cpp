@@ -85,25 +85,27 @@ std::shared_ptr<const LaunchCounts> of_all_rows(const std::shared_ptr<const Laun
 
 }  // namespace
 
-std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, const Launch& launch, const Run& run) {
+std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, int phase, const Launch& launch,
+                                                      const Run& run) {
   const std::int64_t grid = launch.geometry.grid;
+  if (launch.geometry.together() > 1 || launch.geometry.workspace_bytes > 0) return once(kernel, phase, launch, run);
   if (grid == launch.M) {
     Launch fewer = launch;
     fewer.geometry.grid = fewer.M = std::min(launch.M, 4 * kSectorElements);
-    const auto counts = once(kernel, fewer, run);
+    const auto counts = once(kernel, phase, fewer, run);
     if (fewer.M == launch.M) return counts;
     LaunchCounts all = scaled(*counts, static_cast<double>(launch.M) / static_cast<double>(fewer.M));
     all.blocks = static_cast<std::uint64_t>(launch.M);
     return std::make_shared<const LaunchCounts>(std::move(all));
   }
-  if (launch.M / grid <= 4 * kFewRows) return of_all_rows(once(kernel, launch, run), launch);
+  if (launch.M / grid <= 4 * kFewRows) return of_all_rows(once(kernel, phase, launch, run), launch);
   std::array<std::shared_ptr<const LaunchCounts>, 3> few;
   for (std::int64_t i = 0; i < 3; ++i) {
     Launch one = launch;
     one.M = (i + 1) * kFewRows * grid;
-    few[static_cast<std::size_t>(i)] = once(kernel, one, run);
+    few[static_cast<std::size_t>(i)] = once(kernel, phase, one, run);
   }
-  if (!walk_evenly(few, grid, launch.N)) return of_all_rows(once(kernel, launch, run), launch);
+  if (!walk_evenly(few, grid, launch.N)) return of_all_rows(once(kernel, phase, launch, run), launch);
   const double rows = std::ceil(static_cast<double>(launch.M) / static_cast<double>(grid));
   LaunchCounts most = on_line(*few[0], *few[1], (rows - kFewRows) / static_cast<double>(kFewRows));
   most.longest_path = most.path;  // over many rows the blocks are alike
@@ -111,11 +113,12 @@ std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, cons
   return of_all_rows(std::make_shared<const LaunchCounts>(std::move(most)), launch);
 }
 
-std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, const Launch& launch, const Run& run) {
+std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, int phase, const Launch& launch,
+                                                        const Run& run) {
   // Where the buffers lie matters to what a sector or a vector holds, not which they are.
   constexpr DevicePtr kAlign = 256;
-  const Key key{kernel,   launch.geometry.grid, launch.geometry.block, launch.geometry.shared_bytes, launch.M,
-                launch.N, launch.x % kAlign,    launch.y % kAlign,     launch.x == launch.y};
+  const Key key{kernel,   phase,    launch.geometry.grid, launch.geometry.block, launch.geometry.shared_bytes,
+                launch.M, launch.N, launch.x % kAlign,    launch.y % kAlign,     launch.x == launch.y};
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;

@@ -20,17 +20,19 @@ namespace softmax_dispatch::sim {
 ///   every other.
 /// - Blocks that walk over many rows run a few of them. That the counts grow by the same amount with each row is seen
 ///   at three numbers of rows; where it is not so, all rows run.
+/// - A launch whose blocks wait for each other or share a workspace is left as it is: its blocks mean the whole grid.
 class SampledCounts {
  public:
   /// Runs a launch as the options say, which are `sampled_blocks` and `sample_group` and nothing else.
   using Run = std::function<LaunchCounts(const Launch&, std::uint64_t sampled_blocks, std::uint64_t sample_group)>;
 
-  std::shared_ptr<const LaunchCounts> of(std::uint64_t kernel, const Launch& launch, const Run& run);
+  /// `phase`: the one that `run` runs.
+  std::shared_ptr<const LaunchCounts> of(std::uint64_t kernel, int phase, const Launch& launch, const Run& run);
 
  private:
-  using Key = std::tuple<std::uint64_t, std::int64_t, int, std::int64_t, std::int64_t, std::int64_t, DevicePtr,
+  using Key = std::tuple<std::uint64_t, int, std::int64_t, int, std::int64_t, std::int64_t, std::int64_t, DevicePtr,
                          DevicePtr, bool>;
-  std::shared_ptr<const LaunchCounts> once(std::uint64_t kernel, const Launch& launch, const Run& run);
+  std::shared_ptr<const LaunchCounts> once(std::uint64_t kernel, int phase, const Launch& launch, const Run& run);
 
   std::mutex mutex_;
   std::map<Key, std::shared_ptr<const LaunchCounts>> known_;

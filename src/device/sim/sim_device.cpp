@@ -25,9 +25,13 @@ std::int64_t shared_bytes(const SimKernel& kernel, const Geometry& geometry) {
   return kernel.program()->shared_static_bytes + geometry.shared_bytes;
 }
 
-std::vector<std::byte> parameters_of(const Launch& launch) {
-  const std::int64_t values[]{static_cast<std::int64_t>(launch.x), static_cast<std::int64_t>(launch.y), launch.M,
-                              launch.N};
+std::vector<std::byte> parameters_of(const Launch& launch, int phase) {
+  const std::int64_t values[]{static_cast<std::int64_t>(launch.x),
+                              static_cast<std::int64_t>(launch.y),
+                              launch.M,
+                              launch.N,
+                              static_cast<std::int64_t>(launch.workspace),
+                              phase};
   std::vector<std::byte> bytes(sizeof values);
   std::memcpy(bytes.data(), values, sizeof values);
   return bytes;
@@ -36,6 +40,39 @@ std::vector<std::byte> parameters_of(const Launch& launch) {
 /// Of x or y; every kernel of the project has matrices of float.
 std::int64_t matrix_bytes(const Launch& launch) {
   return launch.M * launch.N * static_cast<std::int64_t>(sizeof(float));
+}
+
+/// A launch with a workspace of its own, zeroed: one that is sampled leaves it in a state that no other may find.
+class OwnWorkspace {
+ public:
+  OwnWorkspace(Memory& memory, const Launch& launch) : memory_(memory), launch_(launch) {
+    const std::int64_t bytes = launch.geometry.workspace_bytes;
+    if (bytes == 0) return;
+    launch_.workspace = memory.allocate(static_cast<std::size_t>(bytes), "workspace");
+    memory.fill(launch_.workspace, 0, static_cast<std::size_t>(bytes));
+    owns_ = true;
+  }
+  ~OwnWorkspace() {
+    if (owns_) memory_.release(launch_.workspace);
+  }
+  OwnWorkspace(const OwnWorkspace&) = delete;
+  OwnWorkspace& operator=(const OwnWorkspace&) = delete;
+  const Launch& launch() const noexcept { return launch_; }
+
+ private:
+  Memory& memory_;
+  Launch launch_;
+  bool owns_ = false;
+};
+
+/// What phases take that run one after the other.
+void add(ModelledTime& time, const ModelledTime& next) {
+  time.time_us += next.time_us;
+  for (std::size_t i = 0; i < time.terms.size() && i < next.terms.size(); ++i)
+    time.terms[i].time_us += next.terms[i].time_us;
+  const auto less = [](const TimeTerm& a, const TimeTerm& b) { return a.time_us < b.time_us; };
+  const auto most = std::max_element(time.terms.begin(), time.terms.end(), less);
+  if (most != time.terms.end()) time.bound = most->name;
 }
 
 }  // namespace
@@ -142,15 +179,25 @@ std::shared_ptr<const LoadedKernel> SimDevice::load(std::string_view image, cons
   return std::make_shared<const SimKernel>(memory_, image, entry, resources);
 }
 
-/// Blocks that the device holds at once. Throws Error(device) for a launch that it cannot make.
-std::int64_t SimDevice::resident_blocks(const SimKernel& kernel, const Geometry& geometry) const {
+std::int64_t SimDevice::resident_blocks(const LoadedKernel& kernel, const Geometry& geometry) {
+  if (geometry.cluster > 1) return 0;
+  const auto& loaded = dynamic_cast<const SimKernel&>(kernel);
+  const int per_sm =
+      blocks_per_sm(info_.limits, geometry.block, loaded.resources().registers, shared_bytes(loaded, geometry));
+  return std::int64_t{per_sm} * std::max(1, info_.sm_count);
+}
+
+/// Throws Error(device) for a launch that the device cannot make, Error(unsupported) for one that is not simulated.
+void SimDevice::check_launch(const SimKernel& kernel, const Geometry& geometry) {
   const Program& program = *kernel.program();
   const ArchLimits& limits = info_.limits;
-  const auto refuse = [&](const std::string& why) {
-    throw_error(StatusCode::device, "cannot launch kernel {} on the simulated {}: {}", program.name, info_.name, why);
+  const auto refuse = [&](const std::string& why, StatusCode code = StatusCode::device) {
+    throw_error(code, "cannot launch kernel {} on the simulated {}: {}", program.name, info_.name, why);
   };
   if (geometry.grid < 1 || geometry.grid > std::numeric_limits<std::int32_t>::max())
     refuse(fmt::format("{} blocks; a grid has 1 to {}", geometry.grid, std::numeric_limits<std::int32_t>::max()));
+  if (geometry.cluster > 1)
+    refuse(fmt::format("clusters of {} blocks are not simulated", geometry.cluster), StatusCode::unsupported);
   const int most = program.max_threads > 0
                        ? std::min<int>(limits.max_threads_per_block, static_cast<int>(program.max_threads))
                        : limits.max_threads_per_block;
@@ -160,13 +207,15 @@ std::int64_t SimDevice::resident_blocks(const SimKernel& kernel, const Geometry&
   if (geometry.shared_bytes < 0 || bytes > limits.shared_bytes_per_block_optin)
     refuse(fmt::format("{} bytes of shared memory in a block; it can have {}", bytes,
                        limits.shared_bytes_per_block_optin));
-  const int registers = kernel.resources().registers;
-  const int per_sm = blocks_per_sm(limits, geometry.block, registers, bytes);
-  if (per_sm == 0) {
-    refuse(fmt::format("{} threads of {} registers do not fit the {} registers of an SM", geometry.block, registers,
-                       limits.registers_per_sm));
+  const std::int64_t resident = resident_blocks(kernel, geometry);
+  if (resident == 0) {
+    refuse(fmt::format("{} threads of {} registers do not fit the {} registers of an SM", geometry.block,
+                       kernel.resources().registers, limits.registers_per_sm));
   }
-  return std::int64_t{per_sm} * std::max(1, info_.sm_count);
+  if (geometry.together() > resident) {
+    refuse(fmt::format("a cooperative grid of {} blocks; all of them must be on the device at once, which holds {}",
+                       geometry.grid, resident));
+  }
 }
 
 /// What the launch may access.
@@ -184,9 +233,10 @@ std::shared_ptr<const Allocations> SimDevice::memory_of(const Launch& launch) co
   return all;
 }
 
-LaunchCounts SimDevice::execute(const Launch& launch, RunOptions run_options) {
+LaunchCounts SimDevice::execute(const Launch& launch, int phase, RunOptions run_options) {
   throw_if_lost();
   const SimKernel& kernel = kernel_of(launch);
+  check_launch(kernel, launch.geometry);
   run_options.resident_blocks = static_cast<std::uint64_t>(resident_blocks(kernel, launch.geometry));
   run_options.host_threads = options_.host_threads;
   run_options.seed += options_.seed;
@@ -195,7 +245,7 @@ LaunchCounts SimDevice::execute(const Launch& launch, RunOptions run_options) {
   grid.grid = static_cast<std::uint64_t>(launch.geometry.grid);
   grid.block = static_cast<std::uint32_t>(launch.geometry.block);
   grid.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.geometry.shared_bytes);
-  grid.parameters = parameters_of(launch);
+  grid.parameters = parameters_of(launch, phase);
   grid.sm_count = static_cast<std::uint32_t>(std::max(1, info_.sm_count));
   const auto memory = memory_of(launch);
   try {
@@ -210,8 +260,12 @@ LaunchCounts SimDevice::execute(const Launch& launch, RunOptions run_options) {
 }
 
 void SimDevice::launch(const Launch& launch, Stream /*stream*/) {
-  // Blocks in another order each time: what depends on it shows as other bits in a second run.
-  execute(launch, {.checks = options_.checks, .seed = kernel_of(launch).count_launch()});
+  std::unique_lock<std::mutex> alone(workspace_mutex_, std::defer_lock);
+  if (launch.geometry.workspace_bytes > 0) alone.lock();
+  for (int phase = 0; phase < launch.geometry.phases; ++phase) {
+    // Blocks in another order each time: what depends on it shows as other bits in a second run.
+    execute(launch, phase, {.checks = options_.checks, .seed = kernel_of(launch).count_launch()});
+  }
 }
 
 void SimDevice::synchronize() {
@@ -219,7 +273,8 @@ void SimDevice::synchronize() {
 }
 
 LaunchCounts SimDevice::count(const Launch& launch) {
-  return execute(launch, {.checks = false, .sampled_blocks = options_.sampled_blocks});
+  const OwnWorkspace own(*memory_, launch);
+  return execute(own.launch(), 0, {.checks = false, .sampled_blocks = options_.sampled_blocks});
 }
 
 ModelledTime SimDevice::model(const Launch& launch) {
@@ -238,16 +293,24 @@ ModelledTime SimDevice::model(const Launch& launch, std::int64_t bytes_between_u
     const std::lock_guard lock(mutex_);
     if (const auto known = times_.find(key); known != times_.end()) return known->second;
   }
-  const Schedule& schedule = kernel.schedule(model_->costs());
-  const auto counts =
-      counts_.of(kernel.id(), launch, [&](const Launch& part, std::uint64_t blocks, std::uint64_t group) {
-        return execute(part, {.checks = false, .sampled_blocks = blocks, .sample_group = group, .schedule = &schedule});
-      });
-  const ModelledTime time =
-      model_->launch({info_, *counts, kernel.resources(), launch.geometry, shared_bytes(kernel, launch.geometry),
-                      launch.M, launch.N, bytes_between_uses});
+  const OwnWorkspace own(*memory_, launch);
+  ModelledTime time = model_phase(own.launch(), 0, bytes_between_uses);
+  for (int phase = 1; phase < launch.geometry.phases; ++phase)
+    add(time, model_phase(own.launch(), phase, bytes_between_uses));
   const std::lock_guard lock(mutex_);
   return times_.emplace(key, time).first->second;
+}
+
+ModelledTime SimDevice::model_phase(const Launch& launch, int phase, std::int64_t bytes_between_uses) {
+  const SimKernel& kernel = kernel_of(launch);
+  const Schedule& schedule = kernel.schedule(model_->costs());
+  const auto run = [&](const Launch& part, std::uint64_t blocks, std::uint64_t group) {
+    return execute(part, phase,
+                   {.checks = false, .sampled_blocks = blocks, .sample_group = group, .schedule = &schedule});
+  };
+  const auto counts = counts_.of(kernel.id(), phase, launch, run);
+  return model_->launch({info_, *counts, kernel.resources(), launch.geometry, shared_bytes(kernel, launch.geometry),
+                         launch.M, launch.N, bytes_between_uses});
 }
 
 std::unique_ptr<Batch> SimDevice::record(std::span<const Launch> launches) {

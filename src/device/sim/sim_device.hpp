@@ -41,10 +41,10 @@ class SimKernel;
 
 /// A device that is the CPU: it executes PTX, checks what the kernels do, and takes its times from a model.
 ///
-/// Launches are complete when launch() returns. A kernel's Fault is thrown by launch(); see SimOptions::sticky_faults.
-/// Batches and time_stream_us() execute only as much of a launch as its counts need, once for launches that differ in
-/// nothing but the buffers: what they leave in memory is not defined. Unlike other devices it is thread-safe as a
-/// whole.
+/// Launches are complete when launch() returns; those with a workspace run one after the other. A kernel's Fault is
+/// thrown by launch(); see SimOptions::sticky_faults. Batches and time_stream_us() execute only as much of a launch as
+/// its counts need, once for launches that differ in nothing but the buffers: what they leave in memory is not defined,
+/// and they take a workspace of their own. Unlike other devices it is thread-safe as a whole.
 class SimDevice : public Device {
  public:
   /// `info` describes the device; `simulated` is set.
@@ -65,13 +65,14 @@ class SimDevice : public Device {
     return load(image, entry, {});
   }
 
+  std::int64_t resident_blocks(const LoadedKernel& kernel, const Geometry& geometry) override;
   void launch(const Launch& launch, Stream stream) override;
   void synchronize() override;
   std::unique_ptr<Batch> record(std::span<const Launch> launches) override;
   std::unique_ptr<Batch> record(std::span<const Copy> copies) override;
   double time_stream_us(const Launch& launch, int warmups, int launches) override;
 
-  /// What the launch executes; sampled where the grid is large.
+  /// What the launch's first phase executes; sampled where the grid is large.
   LaunchCounts count(const Launch& launch);
   /// The model's time for it where the same launch came just before, and what it consists of.
   ModelledTime model(const Launch& launch);
@@ -84,9 +85,10 @@ class SimDevice : public Device {
   class LaunchBatch;
   class CopyBatch;
 
-  /// `options`: what its launch and this device do not decide.
-  LaunchCounts execute(const Launch& launch, RunOptions options);
-  std::int64_t resident_blocks(const SimKernel& kernel, const Geometry& geometry) const;
+  /// One phase. `options`: what its launch and this device do not decide.
+  LaunchCounts execute(const Launch& launch, int phase, RunOptions options);
+  ModelledTime model_phase(const Launch& launch, int phase, std::int64_t bytes_between_uses);
+  void check_launch(const SimKernel& kernel, const Geometry& geometry);
   std::shared_ptr<const Allocations> memory_of(const Launch& launch) const;
   void throw_if_lost() const;
 
@@ -98,6 +100,8 @@ class SimDevice : public Device {
   std::exception_ptr lost_;
   std::map<TimeKey, ModelledTime> times_;
   SampledCounts counts_;
+  /// Held by a launch with a workspace: streams are ignored here, and two launches must not use one at once.
+  std::mutex workspace_mutex_;
 };
 
 }  // namespace softmax_dispatch::sim

@@ -1,5 +1,6 @@
 #include "device/sim/sim_kernel.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -13,12 +14,16 @@ std::uint64_t next_id() {
   return ++last;
 }
 
+/// The first of x, y, M, N and workspace, of 8 bytes each, and phase, of 4.
 void check_parameters(const Program& program) {
-  constexpr std::uint32_t kParameters = 4;
-  if (program.parameter_count == kParameters && program.parameter_bytes == kParameters * 8) return;
-  throw_error(StatusCode::device,
-              "kernel {} has {} parameters of {} bytes; it must have (const T* x, T* y, int64 M, int64 N)",
-              program.name, program.parameter_count, program.parameter_bytes);
+  constexpr std::uint32_t kParameters = 6, kBytes = 5 * 8 + 4;
+  const std::uint32_t count = program.parameter_count;
+  if (count <= kParameters && program.parameter_bytes == std::min(8 * count, kBytes)) return;
+  throw_error(
+      StatusCode::device,
+      "kernel {} has {} parameters of {} bytes; it must have the first ones of (const T* x, T* y, int64 M, int64 "
+      "N, void* workspace, int phase)",
+      program.name, count, program.parameter_bytes);
 }
 
 }  // namespace

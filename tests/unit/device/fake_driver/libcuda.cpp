@@ -5,7 +5,9 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "unit/device/fake_driver/state.hpp"
 
@@ -18,9 +20,15 @@ FakeDriverState g_state;
 thread_local CUcontext t_context = nullptr;
 thread_local CUstreamCaptureMode t_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
+/// As the driver's: what holds it last destroys it.
+using UserObject = std::shared_ptr<void>;
+struct Graph {
+  Operations operations;
+  std::vector<UserObject> objects;
+};
 struct Stream {
-  bool capturing = false;
-  Operations captured;
+  unsigned long long id = 0, capture = 0;
+  Graph* capturing = nullptr;
 };
 struct Event {
   double time_us = 0;
@@ -38,7 +46,7 @@ CUresult enqueue(CUstream stream, Operation operation) {
   if (!t_context) return CUDA_ERROR_INVALID_CONTEXT;
   if (!stream) ++g_state.legacy_stream_uses;
   if (stream && stream_of(stream)->capturing) {
-    stream_of(stream)->captured.push_back(std::move(operation));
+    stream_of(stream)->capturing->operations.push_back(std::move(operation));
   } else {
     operation();
   }
@@ -47,7 +55,6 @@ CUresult enqueue(CUstream stream, Operation operation) {
 
 CUresult get_attribute(int* value, CUdevice_attribute which, CUdevice) {
   static const std::map<int, int> values{
-      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 7},
       {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 5},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024},
       {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 1024},
@@ -62,6 +69,10 @@ CUresult get_attribute(int* value, CUdevice_attribute which, CUdevice) {
       {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1590000},
       {CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 5001000},
   };
+  if (which == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
+    *value = g_state.compute_major;
+    return CUDA_SUCCESS;
+  }
   const auto found = values.find(which);
   if (found == values.end()) return CUDA_ERROR_INVALID_VALUE;
   *value = found->second;
@@ -69,18 +80,34 @@ CUresult get_attribute(int* value, CUdevice_attribute which, CUdevice) {
                                                         : CUDA_SUCCESS;
 }
 
-CUresult launch_kernel(CUfunction, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
-                       unsigned shared_bytes, CUstream stream, void** parameters, void**) {
+CUresult launch(FakeDriverState::Launch launch, CUstream stream, void** parameters) {
   if (g_state.launch_result != 0) return static_cast<CUresult>(g_state.launch_result);
-  FakeDriverState::Launch launch{grid, block, shared_bytes};
   std::memcpy(&launch.x, parameters[0], 8);
   std::memcpy(&launch.y, parameters[1], 8);
   std::memcpy(&launch.M, parameters[2], 8);
   std::memcpy(&launch.N, parameters[3], 8);
+  std::memcpy(&launch.workspace, parameters[4], 8);
+  std::memcpy(&launch.phase, parameters[5], 4);
   return enqueue(stream, [launch] {
     g_state.launches.push_back(launch);
     g_state.now_us += launch.grid;
   });
+}
+CUresult launch_kernel(CUfunction, unsigned grid, unsigned, unsigned, unsigned block, unsigned, unsigned,
+                       unsigned shared_bytes, CUstream stream, void** parameters, void**) {
+  return launch({grid, block, shared_bytes}, stream, parameters);
+}
+CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction, void** parameters, void**) {
+  FakeDriverState::Launch one{config->gridDimX, config->blockDimX, config->sharedMemBytes};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttributeValue& value = config->attrs[i].value;
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      one.cluster = value.clusterDim.x * value.clusterDim.y * value.clusterDim.z;
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) one.cooperative = value.cooperative != 0;
+    if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+      one.overlaps = value.programmaticStreamSerializationAllowed != 0;
+  }
+  return launch(one, config->hStream, parameters);
 }
 
 CUresult copy(CUstream stream, void* to, const void* from, std::size_t bytes) {
@@ -206,8 +233,9 @@ const std::map<std::string, void*>& entry_points() {
          *value = 1000;
          return CUDA_SUCCESS;
        })},
-      {"cuKernelSetAttribute", address_of(+[](CUfunction_attribute, int value, CUkernel, CUdevice) {
-         g_state.dynamic_shared_bytes_allowed = value;
+      {"cuKernelSetAttribute", address_of(+[](CUfunction_attribute which, int value, CUkernel, CUdevice) {
+         if (which == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED) g_state.large_clusters_allowed = value != 0;
+         if (which == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) g_state.dynamic_shared_bytes_allowed = value;
          return CUDA_SUCCESS;
        })},
       {"cuKernelGetFunction", address_of(+[](CUfunction* function, CUkernel kernel) {
@@ -218,10 +246,19 @@ const std::map<std::string, void*>& entry_points() {
          *value = 32;
          return CUDA_SUCCESS;
        })},
+      {"cuOccupancyMaxActiveBlocksPerMultiprocessor", address_of(+[](int* blocks, CUfunction, int, std::size_t) {
+         *blocks = g_state.blocks_per_sm;
+         return CUDA_SUCCESS;
+       })},
+      {"cuOccupancyMaxActiveClusters", address_of(+[](int* clusters, CUfunction, const CUlaunchConfig*) {
+         *clusters = 20 * g_state.blocks_per_sm;
+         return static_cast<CUresult>(g_state.occupancy_result);
+       })},
       {"cuLaunchKernel", address_of(&launch_kernel)},
+      {"cuLaunchKernelEx", address_of(&launch_kernel_ex)},
       {"cuStreamCreate", address_of(+[](CUstream* stream, unsigned) {
          if (!t_context) return CUDA_ERROR_INVALID_CONTEXT;
-         *stream = handle_of<CUstream>(new Stream);
+         *stream = handle_of<CUstream>(new Stream{.id = ++g_state.ids});
          ++g_state.live_streams;
          return CUDA_SUCCESS;
        })},
@@ -234,16 +271,20 @@ const std::map<std::string, void*>& entry_points() {
          if (!stream) ++g_state.legacy_stream_uses;
          return CUDA_SUCCESS;
        })},
+      {"cuStreamGetId", address_of(+[](CUstream stream, unsigned long long* id) {
+         *id = stream ? stream_of(stream)->id : 1000000;
+         return CUDA_SUCCESS;
+       })},
       {"cuStreamBeginCapture", address_of(+[](CUstream stream, CUstreamCaptureMode) {
          if (stream_of(stream)->capturing) return CUDA_ERROR_ILLEGAL_STATE;
-         stream_of(stream)->capturing = true;
+         stream_of(stream)->capturing = new Graph;
+         stream_of(stream)->capture = ++g_state.ids;
+         ++g_state.live_graphs;
          return CUDA_SUCCESS;
        })},
       {"cuStreamEndCapture", address_of(+[](CUstream stream, CUgraph* graph) {
-         stream_of(stream)->capturing = false;
-         *graph = handle_of<CUgraph>(new Operations(std::move(stream_of(stream)->captured)));
-         stream_of(stream)->captured.clear();
-         ++g_state.live_graphs;
+         *graph = handle_of<CUgraph>(stream_of(stream)->capturing);
+         stream_of(stream)->capturing = nullptr;
          return CUDA_SUCCESS;
        })},
       {"cuStreamIsCapturing", address_of(+[](CUstream stream, CUstreamCaptureStatus* status) {
@@ -252,28 +293,58 @@ const std::map<std::string, void*>& entry_points() {
          *status = capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
          return CUDA_SUCCESS;
        })},
+      {"cuStreamGetCaptureInfo", address_of(+[](CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                                CUgraph* graph, const CUgraphNode**, std::size_t*) {
+         if (!stream && g_state.other_stream_captures) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+         *status = CU_STREAM_CAPTURE_STATUS_NONE;
+         if (!stream || !stream_of(stream)->capturing) return CUDA_SUCCESS;
+         *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+         *id = stream_of(stream)->capture;
+         *graph = handle_of<CUgraph>(stream_of(stream)->capturing);
+         return CUDA_SUCCESS;
+       })},
+      {"cuUserObjectCreate", address_of(+[](CUuserObject* object, void* argument, CUhostFn f, unsigned, unsigned) {
+         *object = handle_of<CUuserObject>(new UserObject(argument, [f](void* of) {
+           --g_state.live_user_objects;
+           f(of);
+         }));
+         ++g_state.live_user_objects;
+         return CUDA_SUCCESS;
+       })},
+      {"cuUserObjectRelease", address_of(+[](CUuserObject object, unsigned) {
+         delete reinterpret_cast<UserObject*>(object);
+         return CUDA_SUCCESS;
+       })},
+      {"cuGraphRetainUserObject", address_of(+[](CUgraph graph, CUuserObject object, unsigned, unsigned flags) {
+         if (g_state.retain_result != 0) return static_cast<CUresult>(g_state.retain_result);
+         if (flags != CU_GRAPH_USER_OBJECT_MOVE) return CUDA_ERROR_INVALID_VALUE;
+         auto* const held = reinterpret_cast<UserObject*>(object);
+         reinterpret_cast<Graph*>(graph)->objects.push_back(*held);
+         delete held;
+         return CUDA_SUCCESS;
+       })},
       {"cuThreadExchangeStreamCaptureMode", address_of(+[](CUstreamCaptureMode* mode) {
          std::swap(*mode, t_mode);
          return CUDA_SUCCESS;
        })},
       {"cuGraphInstantiateWithFlags", address_of(+[](CUgraphExec* instance, CUgraph graph, unsigned long long) {
-         *instance = handle_of<CUgraphExec>(new Operations(*reinterpret_cast<Operations*>(graph)));
+         *instance = handle_of<CUgraphExec>(new Graph(*reinterpret_cast<Graph*>(graph)));
          ++g_state.live_graphs;
          return CUDA_SUCCESS;
        })},
       {"cuGraphUpload", address_of(+[](CUgraphExec, CUstream) { return CUDA_SUCCESS; })},
       {"cuGraphLaunch", address_of(+[](CUgraphExec instance, CUstream stream) {
          return enqueue(stream, [instance] {
-           for (const Operation& operation : *reinterpret_cast<Operations*>(instance)) operation();
+           for (const Operation& operation : reinterpret_cast<Graph*>(instance)->operations) operation();
          });
        })},
       {"cuGraphDestroy", address_of(+[](CUgraph graph) {
-         delete reinterpret_cast<Operations*>(graph);
+         delete reinterpret_cast<Graph*>(graph);
          --g_state.live_graphs;
          return CUDA_SUCCESS;
        })},
       {"cuGraphExecDestroy", address_of(+[](CUgraphExec instance) {
-         delete reinterpret_cast<Operations*>(instance);
+         delete reinterpret_cast<Graph*>(instance);
          --g_state.live_graphs;
          return CUDA_SUCCESS;
        })},
