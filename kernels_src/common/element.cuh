@@ -9,18 +9,26 @@
 #define TYPE f32
 #endif
 
-// unpack and pack: a 32-bit word, whose lowest bits are its first element, from and to floats.
+// unpack and pack: a 32-bit word, whose lowest bits are its first element, from and to floats. bits and from_bits: an
+// element as the lowest bits of a word.
 struct f32 {
   using Storage = float;
   __device__ static float load(float v) { return v; }
   __device__ static float store(float v) { return v; }
   __device__ static void unpack(unsigned word, float* to) { to[0] = __uint_as_float(word); }
   __device__ static unsigned pack(const float* from) { return __float_as_uint(from[0]); }
+  __device__ static unsigned bits(float v) { return __float_as_uint(v); }
+  __device__ static float from_bits(unsigned word) { return __uint_as_float(word); }
 };
 
-struct f16 {
+// An element of 16 bits, of any format.
+struct Half {
   using Storage = unsigned short;
+  __device__ static unsigned bits(unsigned short v) { return v; }
+  __device__ static unsigned short from_bits(unsigned word) { return static_cast<unsigned short>(word); }
+};
 
+struct f16 : Half {
   __device__ static float load(unsigned short v) {
     float r;
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(v));
@@ -50,9 +58,7 @@ struct f16 {
 };
 
 // The upper half of an FP32 number.
-struct bf16 {
-  using Storage = unsigned short;
-
+struct bf16 : Half {
   __device__ static float load(unsigned short v) { return __uint_as_float(static_cast<unsigned>(v) << 16); }
 
   // To the nearest, ties to even. The rounding carries into the exponent, and at the largest into infinity, as it must.
@@ -100,6 +106,10 @@ __device__ inline void unpack(const uint4& vector, float* to) {
 __device__ inline uint4 pack(const float* from) {
   return make_uint4(Type::pack(from), Type::pack(from + kPerWord), Type::pack(from + 2 * kPerWord),
                     Type::pack(from + 3 * kPerWord));
+}
+
+__device__ inline float minus_infinity() {
+  return __int_as_float(0xff800000);
 }
 
 // Elements by which p lies past a 16-byte boundary.

@@ -14,22 +14,36 @@ __device__ inline float exp2_approx(float v) {
 // exp(difference) * 2^kLift, for a difference that is not positive. Not fma(x, log2 e, -m * log2 e), which loses
 // accuracy with an offset of the row.
 //
-// ex2.approx.ftz gives zero below 2^-126. For f32 that is below what its rule of accuracy sees. bf16 has results down
-// to 2^-133, and a row of one large element has them: 16-bit types take 2^64 times the exponential, which stays above
-// 2^-126 down to exp(-131). The sum of the row is then 2^64 times the sum as well, and the factor cancels in the
-// quotient, a product by 1 / sum that keeps subnormal results. The largest sum, 2^64 times a row of 2^31 elements, is
-// far from overflow. The addition costs nothing: it makes the product a fused one. Its rounding, at 64, is 2^-18 of the
-// result at most; 16-bit results have 2^-12.
-constexpr float kLift = kElementBytes == 2 ? 64.0f : 0.0f;
+// ex2.approx.ftz gives zero below 2^-126. For f32 that is below what the accuracy rule sees. bf16 has results down to
+// 2^-133, and in a row of few large elements they occur: 16-bit types take 2^8 times the exponential, which is above
+// 2^-126 wherever the result is above 2^-134, the half of bf16's smallest. The sum of a row has the factor too, and it
+// cancels in the product by 1 / sum. That product, unlike the exponential, keeps subnormal results. Where it is by a
+// second exponential as well, of a part's maximum over the row's (rescaled_reciprocal), the factor is subnormal where
+// the result is, with an error of 2^-150 at most, which 2^8 times an exponential makes 2^-142. A larger factor would
+// leave it fewer bits; a smaller one would lose results. The addition is free: it makes the product a fused one.
+constexpr float kLift = kElementBytes == 2 ? 8.0f : 0.0f;
+constexpr float kLiftInverse = kElementBytes == 2 ? 1.0f / 256.0f : 1.0f;  // 2^-kLift
 
 __device__ inline float exponential(float difference) {
   if (kElementBytes == 4) return exp2_approx(difference * kLog2E);
   return exp2_approx(fmaf(difference, kLog2E, kLift));
 }
 
-// exp(difference) itself: the factor between two maxima of one row.
+// exp(difference) itself: between two maxima, for sums, where what is below 2^-126 of the largest term does not matter.
 __device__ inline float rescale_factor(float difference) {
   return exp2_approx(difference * kLog2E);
+}
+
+// 1 / v within one unit in the last place.
+__device__ inline float reciprocal(float v) {
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(v));
+  return r;
+}
+
+// The factor that makes exponential(x - part_m) the softmax of x, where sum is that of exponential(x - m) over the row.
+__device__ inline float rescaled_reciprocal(float part_m, float m, float sum) {
+  return exponential(part_m - m) * (kLiftInverse * reciprocal(sum));
 }
 
 // As exponential(); for f32 to two units in the last place, for sums of so many terms that their common error matters.

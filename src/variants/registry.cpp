@@ -22,7 +22,10 @@
   SOFTMAX_DISPATCH_VARIANT(v8)         \
   SOFTMAX_DISPATCH_VARIANT(v9)         \
   SOFTMAX_DISPATCH_VARIANT(v10)        \
-  SOFTMAX_DISPATCH_VARIANT(unbounded)
+  SOFTMAX_DISPATCH_VARIANT(unbounded)  \
+  SOFTMAX_DISPATCH_VARIANT(lanes)      \
+  SOFTMAX_DISPATCH_VARIANT(block)      \
+  SOFTMAX_DISPATCH_VARIANT(tile)
 
 namespace softmax_dispatch {
 

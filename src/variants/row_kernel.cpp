@@ -3,43 +3,16 @@
 #include <algorithm>
 
 #include "support/error.hpp"
-#include "support/text.hpp"
+#include "variants/axes.hpp"
 
 namespace softmax_dispatch {
 namespace {
 
-constexpr std::int64_t kWarpThreads = 32;
-constexpr std::int64_t kMostBlocks = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kLongestNarrowRow = (std::int64_t{1} << 31) - 1;
 constexpr std::int64_t kDefaultThreads = 256;
 // Registers that a kernel needs beside its private array before ptxas spills: seen with NVRTC 12.4 and 13.0 on sm_75
 // and sm_90 (an array of 41 floats fits 64 registers, one of 49 does not).
 constexpr std::int64_t kWorkingRegisters = 22;
-
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a / b + (a % b != 0);
-}
-
-/// Elements of a vector, the widest access of a thread.
-std::int64_t vector_elements(DType dtype) {
-  constexpr std::int64_t kVectorBytes = 16;
-  return kVectorBytes / static_cast<std::int64_t>(size_of(dtype));
-}
-
-std::int64_t value_of(const Constants& constants, std::string_view name) {
-  const auto found = constants.find(name);
-  if (found == constants.end())
-    throw_error(StatusCode::internal, "the axis {} is not set in '{}'", name, to_string(constants));
-  return found->second;
-}
-
-std::string range_text(const Axis& axis) {
-  const std::string rule = axis.power_of_two ? "a power of two"
-                           : axis.step > 1   ? fmt::format("a multiple of {}", axis.step)
-                                             : "a number";
-  return axis.most == kUnbounded ? fmt::format("{} from {} up", rule, axis.least)
-                                 : fmt::format("{} from {} to {}", rule, axis.least, axis.most);
-}
 
 }  // namespace
 
@@ -85,26 +58,8 @@ std::int64_t RowKernel::least_capacity(const Problem& problem, std::int64_t thre
 }
 
 Support RowKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
-  if (!computes(dtype)) {
-    std::vector<std::string> names;
-    for (const DType known : traits_.dtypes) names.emplace_back(to_string(known));
-    return Support::no(fmt::format("{} computes {}, not {}", id(), join(names, ", "), to_string(dtype)));
-  }
-  for (const auto& [name, value] : constants) {
-    const auto axis = std::find_if(axes_.begin(), axes_.end(),
-                                   [&, n = std::string_view(name)](const Axis& a) { return a.name == n; });
-    if (axis == axes_.end()) return Support::no(fmt::format("{} has no axis {}", id(), name));
-    if (!axis->holds(value)) return Support::no(fmt::format("{}={} is not {}", name, value, range_text(*axis)));
-  }
-  for (const Axis& axis : axes_) {
-    if (!constants.contains(axis.name))
-      return Support::no(fmt::format("{} needs {}, which is not set", id(), axis.name));
-  }
+  if (const Support axes = check_axes(*this, dtype, constants, target); !axes) return axes;
   const std::int64_t threads = value_of(constants, "THREADS");
-  if (threads > target.limits.max_threads_per_block) {
-    return Support::no(fmt::format("THREADS={} is above the {} threads a block may have on {}", threads,
-                                   target.limits.max_threads_per_block, target.limits.arch));
-  }
   if (traits_.row_in_registers) {
     const std::int64_t most = most_capacity(dtype, threads, target.limits);
     if (const std::int64_t value = value_of(constants, capacity_axis()); value > most) {
@@ -168,22 +123,7 @@ Constants RowKernel::complete(const Problem& problem, const Constants& partial, 
 }
 
 std::vector<Constants> RowKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
-  std::vector<Constants> configs{{}};
-  for (const Axis& axis : axes_) {
-    const auto ladder = ladders.find(axis.name);
-    if (ladder == ladders.end()) {
-      throw_error(StatusCode::invalid_argument, "the sweep has no values for the axis {} of {}: add them under `axes`",
-                  axis.name, id());
-    }
-    std::vector<Constants> longer;
-    for (const Constants& config : configs) {
-      for (const std::int64_t value : ladder->second) {
-        longer.push_back(config);
-        longer.back()[axis.name] = axis.name == "GRID" ? value * std::max(1, target.sm_count) : value;
-      }
-    }
-    configs = std::move(longer);
-  }
+  std::vector<Constants> configs = combinations(*this, ladders, target);
   std::erase_if(configs, [&](const Constants& config) { return !supports(dtype, config, target); });
   return configs;
 }
@@ -218,11 +158,7 @@ std::vector<std::int64_t> RowKernel::boundaries_N(DType dtype, const Constants& 
     if (traits_.capacity == Capacity::vectors) lengths.push_back(capacity_N(dtype, constants) - (vector - 1));
     lengths.push_back(accurate_N(dtype, constants));
   }
-  const std::int64_t most = accurate_N(dtype, constants);
-  std::erase_if(lengths, [&](std::int64_t N) { return N < 1 || N > most; });
-  std::sort(lengths.begin(), lengths.end());
-  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-  return lengths;
+  return as_boundaries(std::move(lengths), accurate_N(dtype, constants));
 }
 
 std::int64_t RowKernel::rows_per_block(const Constants& constants) const {

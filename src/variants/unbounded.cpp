@@ -1,3 +1,4 @@
+#include "support/dtype.hpp"
 #include "variants/row_kernel.hpp"
 
 namespace softmax_dispatch::variants {
@@ -7,6 +8,7 @@ const Variant& unbounded() {
       .id = "unbounded",
       .summary = "any M and N: compensated sum, 64-bit indices, peeled to 16-byte loads",
       .needs = "nothing",
+      .dtypes = {kDTypes.begin(), kDTypes.end()},
       .scans = 2,
       .complexity = 12,
       .owner = RowOwner::grid_walk,

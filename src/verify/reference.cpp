@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
 #include <limits>
+#include <optional>
 
+#include "support/elements.hpp"
 #include "verify/parallel.hpp"
 
 namespace softmax_dispatch::verify {
@@ -15,6 +19,7 @@ constexpr double kRelative = 4e-6;
 constexpr double kAbsolute = 1e-37;
 constexpr double kPublished = 1e-6;
 constexpr double kRowSum = 1e-5;
+constexpr int kUnits = 1;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
 /// The row's maximum, NaN ignored.
@@ -95,6 +100,33 @@ Comparison compare_row(std::span<const float> x, std::span<const float> y, std::
     return {false, fmt::format("the row sums to {:.9g}, not to 1 within {:.0e}", sum, kRowSum), worst};
   }
   return {true, {}, worst};
+}
+
+Comparison compare_row(DType dtype, std::span<const std::byte> y, std::span<const std::uint16_t> right) {
+  int worst = 0;
+  std::optional<std::size_t> wrong;
+  std::uint16_t wrong_bits = 0;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    std::uint16_t got = 0;
+    std::memcpy(&got, y.data() + i * sizeof got, sizeof got);
+    if (got == right[i]) continue;
+    const bool nan = is_nan(dtype, got), wants_nan = is_nan(dtype, right[i]);
+    if (nan && wants_nan) continue;
+    const int units = nan || wants_nan ? std::numeric_limits<int>::max() : std::abs(order_of(got) - order_of(right[i]));
+    worst = std::max(worst, units);
+    if (units <= kUnits || wrong) continue;
+    wrong = i;
+    wrong_bits = got;
+  }
+  const double worst_error = worst == std::numeric_limits<int>::max() ? kInf : worst / kUnits;
+  if (!wrong) return {true, {}, worst_error};
+  const float got = value_of(dtype, wrong_bits), expected = value_of(dtype, right[*wrong]);
+  if (std::isnan(got) || std::isnan(expected))
+    return {false, fmt::format("column {}: got {:.9g}, expected {:.9g}", *wrong, got, expected), worst_error};
+  return {false,
+          fmt::format("column {}: got {:.9g}, expected {:.9g} within {} unit in the last place of {}", *wrong, got,
+                      expected, kUnits, to_string(dtype)),
+          worst_error};
 }
 
 Comparison compare(std::span<const float> x, std::span<const float> y, std::span<const double> ref, std::int64_t M,

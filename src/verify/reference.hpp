@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <softmax_dispatch/problem.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,5 +28,11 @@ Comparison compare(std::span<const float> x, std::span<const float> y, std::span
 
 /// The same for one row; the reason names the column alone.
 Comparison compare_row(std::span<const float> x, std::span<const float> y, std::span<const double> ref, bool published);
+
+/// The pass rule for a 16-bit type, for one row: each element at most one unit in the last place from `right`, the
+/// correctly rounded reference, counted in the order of bit patterns, so that subnormal results are held to it too; NaN
+/// exactly where `right` has it. `y` is the row's elements in memory. The reason names the column alone; worst_error is
+/// in units.
+Comparison compare_row(DType dtype, std::span<const std::byte> y, std::span<const std::uint16_t> right);
 
 }  // namespace softmax_dispatch::verify

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
+#include "support/elements.hpp"
 #include "verify/guarded.hpp"
 #include "verify/inputs.hpp"
 #include "verify/parallel.hpp"
@@ -20,45 +22,52 @@ struct Step {
   bool twice = false;  ///< Run again: the same bits must come out.
 };
 
-std::vector<Step> steps(const Shape& shape, Depth depth) {
+std::vector<Step> steps(const Problem& problem, Depth depth) {
+  const int vector = 16 / static_cast<int>(size_of(problem.dtype));
   std::vector<Step> result{{{0, 0}, true}, {{0, 0, true}}, {{1, 1}}, {{0, 2}}};
-  if (depth == Depth::brief || shape.M * shape.N > kCheapElements) return result;
+  if (depth == Depth::brief || problem.M * problem.N > kCheapElements) return result;
   result.insert(result.end(), {{{1, 0}}, {{2, 3}}, {{3, 3, true}}});
-  // Where N is no multiple of 4, four rows in turn have every alignment already.
-  if (shape.N % 4 == 0) result.insert(result.end(), {{{2, 2}}, {{3, 3}}});
+  if (vector > 4) result.push_back({{4, 0}});
+  // Rows in turn have every alignment that is a multiple of what N and a vector share beside the base's.
+  for (int offset = 2; offset < std::gcd(problem.N, std::int64_t{vector}); ++offset)
+    result.push_back({{offset, offset}});
   return result;
 }
 
 template <typename T>
-std::span<T> row_of(std::span<T> matrix, std::int64_t row, std::int64_t N) {
-  return matrix.subspan(static_cast<std::size_t>(row * N), static_cast<std::size_t>(N));
+std::span<T> row_of(std::span<T> matrix, std::int64_t row, std::size_t width) {
+  return matrix.subspan(static_cast<std::size_t>(row) * width, width);
 }
 
 /// The rows of one shape, drawn from the samples of its length, and what was already accepted as their output.
 class Matrix {
  public:
-  Matrix(const Shape& shape, std::int64_t first, Depth depth)
-      : shape_(shape), first_(first), samples_(samples(shape.N, stacked_inputs(shape.N, depth))) {
-    x_.resize(static_cast<std::size_t>(shape.M * shape.N));
-    for (std::int64_t row = 0; row < shape.M; ++row) {
-      const std::span<const float> from = row_of(std::span(samples_->x), sample(row), shape.N);
-      std::copy(from.begin(), from.end(), x_.begin() + row * shape.N);
+  Matrix(const Problem& problem, std::int64_t first, Depth depth)
+      : problem_(problem),
+        first_(first),
+        width_(static_cast<std::size_t>(problem.N)),
+        row_bytes_(width_ * size_of(problem.dtype)),
+        samples_(samples(problem.dtype, problem.N, stacked_inputs(problem.N, depth))) {
+    x_.reserve(static_cast<std::size_t>(problem.M) * row_bytes_);
+    for (std::int64_t row = 0; row < problem.M; ++row) {
+      const std::span<const std::byte> from = samples_->row(sample(row));
+      x_.insert(x_.end(), from.begin(), from.end());
     }
   }
 
-  std::span<const float> x() const noexcept { return x_; }
+  /// Elements in memory.
+  std::span<const std::byte> x() const noexcept { return x_; }
 
   /// Why the output is wrong, in words; nothing where it is right. Rows with the bits of an accepted output are not
   /// compared again.
-  std::optional<std::string> check(std::span<const float> y, double& worst_error) {
-    std::vector<std::string> reasons(static_cast<std::size_t>(shape_.M));
-    std::vector<double> worst(static_cast<std::size_t>(shape_.M));
+  std::optional<std::string> check(std::span<const std::byte> y, double& worst_error) {
+    std::vector<std::string> reasons(static_cast<std::size_t>(problem_.M));
+    std::vector<double> worst(reasons.size());
     const bool accepted = !accepted_.empty();
-    parallel_for(shape_.M, shape_.M * shape_.N, [&](std::int64_t row) {
+    parallel_for(problem_.M, problem_.M * problem_.N, [&](std::int64_t row) {
       const auto i = static_cast<std::size_t>(row);
-      const std::span<const float> got = row_of(y, row, shape_.N);
-      if (accepted &&
-          std::memcmp(got.data(), row_of(std::span(accepted_), row, shape_.N).data(), got.size_bytes()) == 0)
+      const std::span<const std::byte> got = row_of(y, row, row_bytes_);
+      if (accepted && std::memcmp(got.data(), row_of(std::span(accepted_), row, row_bytes_).data(), got.size()) == 0)
         return;
       reasons[i] = check_row(got, sample(row), worst[i]);
     });
@@ -75,20 +84,26 @@ class Matrix {
  private:
   std::int64_t sample(std::int64_t row) const noexcept { return (first_ + row) % samples_->rows; }
 
-  std::string check_row(std::span<const float> y, std::int64_t sample, double& worst) const {
-    const auto hole = std::find_if(y.begin(), y.end(), GuardedBuffers::unwritten);
-    if (hole != y.end()) return fmt::format("column {} was not written", hole - y.begin());
-    const bool published = inputs()[static_cast<std::size_t>(sample)].published;
-    Comparison result = compare_row(row_of(std::span(samples_->x), sample, shape_.N), y,
-                                    row_of(std::span(samples_->ref), sample, shape_.N), published);
+  std::string check_row(std::span<const std::byte> y, std::int64_t sample, double& worst) const {
+    if (const auto hole = first_unwritten(y, problem_.dtype)) return fmt::format("column {} was not written", *hole);
+    Comparison result = problem_.dtype == DType::f32
+                            ? compare_f32(y, sample)
+                            : compare_row(problem_.dtype, y, row_of(std::span(samples_->right), sample, width_));
     worst = result.worst_error;
     return std::move(result.reason);
   }
 
-  Shape shape_;
+  Comparison compare_f32(std::span<const std::byte> y, std::int64_t sample) const {
+    const bool published = inputs()[static_cast<std::size_t>(sample)].published;
+    return compare_row(row_of(std::span(samples_->x), sample, width_), to_values(DType::f32, y),
+                       row_of(std::span(samples_->ref), sample, width_), published);
+  }
+
+  Problem problem_;
   std::int64_t first_;
+  std::size_t width_, row_bytes_;
   std::shared_ptr<const Samples> samples_;
-  std::vector<float> x_, accepted_;
+  std::vector<std::byte> x_, accepted_;
 };
 
 class Run {
@@ -102,7 +117,7 @@ class Run {
         kernel_(kernel),
         depth_(depth),
         before_case_(before_case),
-        buffers_(device) {}
+        buffers_(device, dtype) {}
 
   Outcome all() {
     outcome_.N_to = variant_.accurate_N(dtype_, constants_);
@@ -119,11 +134,10 @@ class Run {
 
  private:
   bool one_shape(const Problem& problem) {
-    const Shape shape{problem.M, problem.N};
     // A matrix of fewer rows than inputs starts at another input than the one before it.
-    Matrix matrix(shape, next_first_++, depth_);
-    for (const Step& step : steps(shape, depth_)) {
-      const std::string name = fmt::format("{}, {}", to_string(problem), to_string(step.placement));
+    Matrix matrix(problem, next_first_++, depth_);
+    for (const Step& step : steps(problem, depth_)) {
+      const std::string name = fmt::format("{}, {}", to_string(problem), to_string(step.placement, dtype_));
       if (auto reason = one_step(problem, matrix, step, name)) {
         outcome_.reason = fmt::format("{}: {}", name, *reason);
         return false;
@@ -137,9 +151,9 @@ class Run {
     if (auto reason = one_launch(problem, matrix, step.placement, name)) return reason;
     if (auto reason = matrix.check(buffers_.output(), outcome_.worst_error)) return reason;
     if (!step.twice) return std::nullopt;
-    const std::vector<float> before(buffers_.output().begin(), buffers_.output().end());
+    const std::vector<std::byte> before(buffers_.output().begin(), buffers_.output().end());
     if (auto reason = one_launch(problem, matrix, step.placement, name)) return reason;
-    const std::span<const float> now = buffers_.output();
+    const std::span<const std::byte> now = buffers_.output();
     if (std::memcmp(before.data(), now.data(), now.size_bytes()) == 0) return std::nullopt;
     return "other bits in a second run";
   }

@@ -25,6 +25,7 @@ std::int64_t longest_limit(Depth depth) {
 std::set<std::int64_t> lengths(const Variant& variant, DType dtype, const Constants& constants, std::int64_t N_to,
                                Depth depth) {
   const bool full = depth == Depth::full;
+  const auto vector = static_cast<std::int64_t>(16 / size_of(dtype));
   std::set<std::int64_t> result{1, 2, 3, 4, 5, 257};
   if (full) result.insert({6, 7, 8, 31, 32, 33, 128, 255, 1023, 1025});
   for (const std::int64_t boundary : variant.boundaries_N(dtype, constants)) {
@@ -32,16 +33,17 @@ std::set<std::int64_t> lengths(const Variant& variant, DType dtype, const Consta
       result.insert(boundary + 3);
       continue;
     }
-    // Neighbours that take every remainder of N mod 4.
-    for (std::int64_t N = boundary - 1; N <= boundary + (full ? 3 : 1); ++N) result.insert(N);
+    // Neighbours that leave every remainder of a vector.
+    for (std::int64_t N = boundary - 1; N <= boundary + (full ? vector - 1 : 1); ++N) result.insert(N);
   }
   const bool ladder = N_to > longest_limit(depth);
   if (ladder) {
     // With a different tail on every rung.
-    for (std::int64_t N = 4096, tail = 0; N < last_rung(depth); N *= full ? 2 : 8, ++tail) result.insert(N + tail % 4);
+    for (std::int64_t N = 4096, tail = 0; N < last_rung(depth); N *= full ? 2 : 8, ++tail)
+      result.insert(N + tail % vector);
     result.insert(last_rung(depth));
   } else {
-    for (std::int64_t N = N_to - (full ? 3 : 0); N <= N_to; ++N) result.insert(N);
+    for (std::int64_t N = N_to - (full ? vector - 1 : 0); N <= N_to; ++N) result.insert(N);
   }
   const std::int64_t most = ladder ? last_rung(depth) : N_to;
   std::erase_if(result, [&](std::int64_t N) { return N < 1 || N > most; });

@@ -168,7 +168,7 @@ TEST(SimDevice, LaunchesThatTheTargetCannotMake) {
 
 TEST(SimDevice, LaunchBoundsOfTheKernel) {
   const auto device = simulated_t4();
-  const auto kernel = device->load(product_ptx("v5", {{"THREADS", 128}}), "v5");
+  const auto kernel = device->load(product_ptx("v5", Constants{{"THREADS", 128}}), "v5");
   Buffer x(*device, 64), y(*device, 64);
   device->fill(x.get(), 0, 64);
   EXPECT_THAT(error_of(StatusCode::device,

@@ -13,7 +13,7 @@ namespace {
 TEST(Speed, WholeLaunchOfFourMillionElements) {
   constexpr std::int64_t kM = 1024, kN = 4096;
   const auto device = simulated_t4({.host_threads = 1, .sampled_blocks = 0});
-  const auto kernel = device->load(product_ptx("v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}), "v7");
+  const auto kernel = device->load(product_ptx("v7", Constants{{"THREADS", 256}, {"VEC_ITEMS", 4}}), "v7");
   std::vector<float> input(kM * kN);
   std::mt19937 random(42);
   for (float& one : input) one = static_cast<float>(random() % 20000) / 1000 - 10;

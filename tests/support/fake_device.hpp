@@ -20,6 +20,7 @@
 
 #include "device/device.hpp"
 #include "support/arch.hpp"
+#include "support/elements.hpp"
 #include "support/error.hpp"
 
 namespace softmax_dispatch {
@@ -44,6 +45,26 @@ inline void fake_softmax(const Launch& launch) {
     for (std::int64_t i = 0; i < launch.N; ++i)
       y[i] = static_cast<float>(std::exp(static_cast<double>(x[i]) - max) / sum);
   }
+}
+
+/// The same for a kernel of the type.
+inline FakeKernelFunction fake_softmax_of(DType dtype) {
+  if (dtype == DType::f32) return fake_softmax;
+  return [dtype](const Launch& launch) {
+    const auto elements = static_cast<std::size_t>(launch.M * launch.N);
+    const auto bytes = [](DevicePtr pointer) { return reinterpret_cast<std::byte*>(host_pointer(pointer)); };
+    const std::vector<float> x = to_values(dtype, std::span(bytes(launch.x), elements * size_of(dtype)));
+    for (std::size_t row = 0; row < elements; row += static_cast<std::size_t>(launch.N)) {
+      double max = -std::numeric_limits<double>::infinity(), sum = 0;
+      const auto of_row = std::span(x).subspan(row, static_cast<std::size_t>(launch.N));
+      for (const double value : of_row) max = std::max(max, value);
+      for (const double value : of_row) sum += std::exp(value - max);
+      for (std::size_t i = 0; i < of_row.size(); ++i) {
+        const std::uint16_t bits = round_to(dtype, std::exp(static_cast<double>(of_row[i]) - max) / sum);
+        std::memcpy(bytes(launch.y) + (row + i) * sizeof bits, &bits, sizeof bits);
+      }
+    }
+  };
 }
 
 struct FakeKernel : LoadedKernel {

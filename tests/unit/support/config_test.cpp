@@ -20,6 +20,24 @@ TEST(ConfigText, IsCanonicalAndReadsBack) {
   EXPECT_EQ(to_string(config.constants), "THREADS=256 VEC_ITEMS=4");
 }
 
+TEST(ConfigText, NamesATypeThatIsNotF32AfterTheId) {
+  const Config config = parse_config("unbounded bf16 THREADS=256");
+  EXPECT_EQ(config.dtype, DType::bf16);
+  EXPECT_EQ(to_string(config), "unbounded bf16 THREADS=256");
+  EXPECT_EQ(to_string(Config{"unbounded", {}, DType::f16}), "unbounded f16");
+  EXPECT_EQ(parse_config("unbounded f32 THREADS=256"), parse_config("unbounded THREADS=256"));
+  EXPECT_NE(config, parse_config("unbounded THREADS=256"));
+  for (const char* text : {"v7 f64 THREADS=256", "v7 THREADS=256 f16", "v7 f16 bf16"})
+    EXPECT_THAT(testing::error_of(StatusCode::invalid_argument, [&] { parse_config(text); }), HasSubstr("NAME=value"))
+        << text;
+}
+
+TEST(MacrosText, EndsWithTheType) {
+  EXPECT_EQ(to_string(Macros(Constants{{"THREADS", 256}}, DType::f16)), "THREADS=256 TYPE=f16");
+  EXPECT_EQ(to_string(Macros({}, DType::f32)), "TYPE=f32");
+  EXPECT_EQ(to_string(Macros(Constants{{"THREADS", 256}})), "THREADS=256");
+}
+
 TEST(ConfigText, DoesNotFollowTheLocale) {
   const testing::DecimalComma comma;
   EXPECT_EQ(to_string(Config{"v9", {{"GRID", 123456}}}), "v9 GRID=123456");

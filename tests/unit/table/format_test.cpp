@@ -147,6 +147,7 @@ TEST(TableText, EveryKeyIsInTheManual) {
 
 TEST(KernelName, IsTheVariantAndTheInitialsOfItsConstants) {
   EXPECT_EQ(kernel_name({"v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}), "v7_t256_vi4");
+  EXPECT_EQ(kernel_name({"v7", {{"THREADS", 256}}, DType::bf16}), "v7_bf16_t256");
   EXPECT_EQ(kernel_name({"v4_opt", {}}), "v4_opt");
 }
 

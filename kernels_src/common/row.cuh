@@ -1,0 +1,98 @@
+// A run of elements (a row, or several) as the aligned 16-byte vectors that cover it. At an odd N rows begin anywhere
+// in a vector, and the first and the last vector then hold elements of the neighbours too. Positions count elements
+// from the first vector's beginning, so that those of vectors are multiples of kVector.
+#pragma once
+
+#include "common/vector_access.cuh"
+
+struct Row {
+  const Storage* x;          // of position 0
+  Storage* y;                // where position 0 would be stored
+  int skew;                  // position of the first element
+  int end;                   // one past the last element
+  int safe_begin, safe_end;  // vectors between these positions may be read
+  bool same_skew;            // y lies as x does: whole vectors can be stored
+
+  // `rows` rows from r on, less where the matrix ends; a run without elements where r is beyond it.
+  //
+  // A neighbour's elements in a vector are read and not used. They are not read where they don't exist, at the
+  // matrix's two ends, and where y is x, since another block may be writing them.
+  //
+  // `capacity` is the number of elements that the row's threads have places for. Where a row of as many begins inside
+  // of a vector, one more would have to cover it: position 0 is then its first element, and no access is by vectors.
+  __device__ Row(const Storage* matrix_x, Storage* matrix_y, long long r, long long M, long long N, int capacity,
+                 int rows = 1) {
+    const Storage* begin = row_start(matrix_x, r, N);
+    Storage* out = row_start(matrix_y, r, N);
+    const long long left = M - r;
+    const bool in_place = matrix_x == matrix_y;
+    const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;
+    skew = covered ? skew_of(begin) : 0;
+    same_skew = covered && skew == skew_of(out);
+    x = begin - skew;
+    y = out - skew;
+    end = skew + (left > 0 ? static_cast<int>(N) * (left < rows ? static_cast<int>(left) : rows) : 0);
+    safe_begin = in_place || r == 0 ? skew : 0;
+    safe_end = !covered ? 0 : in_place || left <= rows ? end : end + kVector - 1;
+  }
+
+  __device__ bool holds(int at) const { return static_cast<unsigned>(at - skew) < static_cast<unsigned>(end - skew); }
+  __device__ bool whole(int at) const { return at >= skew && at + kVector <= end; }
+  __device__ bool safe(int at) const { return at >= safe_begin && at + kVector <= safe_end; }
+
+  // The vector at position from + OFFSET, with anything in the place of elements that are not of the run.
+  template <int OFFSET = 0>
+  __device__ uint4 fetch(int from) const {
+    const int at = from + OFFSET;
+    if (at >= end) return uint4{};
+    return safe(at) ? load_vector<OFFSET>(x + from) : fetch_own(at);
+  }
+
+  // The elements of a fetched vector; those that are not of the run are -inf, which no maximum and no sum sees.
+  __device__ void open(int at, const uint4& vector, float* v) const {
+    unpack(vector, v);
+    if (whole(at)) return;
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) {
+      if (!holds(at + k)) v[k] = minus_infinity();
+    }
+  }
+
+  template <int OFFSET = 0>
+  __device__ void store(int from, const uint4& vector) const {
+    const int at = from + OFFSET;
+    if (at >= end) return;
+    if (same_skew && whole(at)) {
+      store_vector<OFFSET>(y + from, vector);
+    } else {
+      store_own(at, vector);
+    }
+  }
+
+  __device__ uint4 fetch_own(int at) const {
+    unsigned words[4] = {};
+#pragma unroll
+    for (int k = 0; k < kVector; ++k) {
+      if (holds(at + k)) words[k / kPerWord] |= Type::bits(x[at + k]) << k % kPerWord * 8 * kElementBytes;
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+  }
+
+  // By 32-bit words where these are aligned in y and have no neighbour's element, else by elements.
+  __device__ void store_own(int at, const uint4& vector) const {
+    const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+    const bool by_words = kPerWord == 1 || skew_of(y) % kPerWord == 0;
+#pragma unroll
+    for (int k = 0; k < kVector; k += kPerWord) {
+      const unsigned word = words[k / kPerWord];
+      if (by_words && holds(at + k) && holds(at + k + kPerWord - 1)) {
+        *reinterpret_cast<unsigned*>(y + at + k) = word;
+      } else {
+#pragma unroll
+        for (int j = k; j < k + kPerWord; ++j) {
+          if (holds(at + j)) y[at + j] = Type::from_bits(word >> j % kPerWord * 8 * kElementBytes);
+        }
+      }
+    }
+  }
+};

@@ -1,0 +1,270 @@
+#include "variants/vector_kernel.hpp"
+
+#include <algorithm>
+
+#include "support/dtype.hpp"
+#include "support/error.hpp"
+#include "variants/axes.hpp"
+
+namespace softmax_dispatch {
+namespace {
+
+constexpr std::int64_t kVectorRegisters = 4;
+// Registers that a kernel needs beside its elements before ptxas spills, streaming or not: seen with NVRTC 13.0 on
+// sm_75 and sm_90 (32 floats fit 64 registers, 40 do not always).
+constexpr std::int64_t kWorkingRegisters = 32;
+constexpr std::int64_t kDefaultThreads = 128;
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+  return ceil_div(value, unit) * unit;
+}
+
+/// Dynamic shared memory of a tile: the vectors that cover its elements wherever the first of them begins.
+std::int64_t tile_bytes(std::int64_t rows, std::int64_t N, DType dtype) {
+  constexpr std::int64_t kVectorBytes = 16;
+  const auto size = static_cast<std::int64_t>(size_of(dtype));
+  return round_up(rows * N * size + kVectorBytes - size, kVectorBytes);
+}
+
+}  // namespace
+
+VectorKernel::VectorKernel(const VectorKernelTraits& traits) : traits_(traits) {
+  axes_.push_back({.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads});
+  const Axis lanes{.name = "LANES", .most = kWarpThreads, .power_of_two = true};
+  const Axis stream{.name = "STREAM", .least = 0, .most = 1};
+  if (traits_.place == RowPlace::tile) {
+    axes_.insert(axes_.end(), {lanes, {.name = "ITEMS", .most = 160}, {.name = "TILE_ROWS", .most = 1024}, stream});
+    return;
+  }
+  if (traits_.place == RowPlace::lanes) axes_.insert(axes_.end(), {lanes, {.name = "ROWS", .most = 8}});
+  axes_.insert(axes_.end(), {{.name = "VEC_ITEMS", .most = 48},
+                             {.name = "PREFETCH", .least = 0, .most = 1},
+                             stream,
+                             {.name = "GRID", .compile_time = false, .least = 0, .most = kMostBlocks}});
+}
+
+std::vector<DType> VectorKernel::dtypes() const {
+  return {kDTypes.begin(), kDTypes.end()};
+}
+
+bool VectorKernel::has(std::string_view axis) const {
+  return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& one) { return one.name == axis; });
+}
+
+const char* VectorKernel::capacity_axis() const {
+  return traits_.place == RowPlace::tile ? "ITEMS" : "VEC_ITEMS";
+}
+
+std::int64_t VectorKernel::unit(DType dtype) const {
+  return traits_.place == RowPlace::tile ? 1 : vector_elements(dtype);
+}
+
+std::int64_t VectorKernel::threads_of_row(const Constants& constants) const {
+  return value_of(constants, traits_.place == RowPlace::block ? "THREADS" : "LANES");
+}
+
+/// Of a thread: the row that it computes as floats, and as loaded the other rows of its round and those of the next
+/// one.
+std::int64_t VectorKernel::registers(DType dtype, const Constants& constants) const {
+  const std::int64_t items = value_of(constants, capacity_axis());
+  std::int64_t loaded_rows = 0;
+  if (traits_.place != RowPlace::tile) {
+    const std::int64_t rows = traits_.place == RowPlace::lanes ? value_of(constants, "ROWS") : 1;
+    loaded_rows = rows - 1 + value_of(constants, "PREFETCH") * rows;
+  }
+  return items * unit(dtype) + loaded_rows * items * kVectorRegisters + kWorkingRegisters;
+}
+
+Support VectorKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
+  if (const Support axes = check_axes(*this, dtype, constants, target); !axes) return axes;
+  const ArchLimits& limits = target.limits;
+  const std::int64_t threads = value_of(constants, "THREADS");
+  const std::int64_t most =
+      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / threads / 8 * 8);
+  if (const std::int64_t needed = registers(dtype, constants); needed > most) {
+    return Support::no(
+        fmt::format("{} needs some {} registers a thread, and THREADS={} leaves {} on {}: beyond, the row "
+                    "goes to local memory",
+                    to_string(constants), needed, threads, most, limits.arch));
+  }
+  if (traits_.place == RowPlace::tile) {
+    const std::int64_t bytes = tile_bytes(value_of(constants, "TILE_ROWS"), capacity_N(dtype, constants), dtype);
+    if (bytes > limits.shared_bytes_per_block_optin) {
+      return Support::no(fmt::format("{} needs {} bytes of shared memory, and a block has at most {} on {}",
+                                     to_string(constants), bytes, limits.shared_bytes_per_block_optin, limits.arch));
+    }
+  } else if (value_of(constants, "PREFETCH") == 1 && value_of(constants, "GRID") == 0) {
+    return Support::no("PREFETCH=1 needs a GRID: only a block that walks over rows has a next one");
+  }
+  return Support::yes();
+}
+
+Support VectorKernel::supports(const Problem& problem, const Constants& constants, const Target& target) const {
+  if (const Support config = supports(problem.dtype, constants, target); !config) return config;
+  if (problem.M < 1 || problem.N < 1) return Support::no(fmt::format("{} needs M and N of at least 1", id()));
+  if (const std::int64_t most = capacity_N(problem.dtype, constants); problem.N > most) {
+    return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
+                                   to_string(Config{std::string(id()), constants, problem.dtype})));
+  }
+  return Support::yes();
+}
+
+std::int64_t VectorKernel::capacity_N(DType dtype, const Constants& constants) const {
+  return value_of(constants, capacity_axis()) * unit(dtype) * threads_of_row(constants);
+}
+
+std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) const {
+  return capacity_N(dtype, constants);
+}
+
+Constants VectorKernel::with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const {
+  constexpr std::int64_t kItemsOfLane = 4;
+  threads = constants.try_emplace("THREADS", threads).first->second;
+  const std::int64_t elements = unit(problem.dtype);
+  std::int64_t lanes = 1;
+  while (lanes < kWarpThreads && lanes * kItemsOfLane * elements < problem.N) lanes *= 2;
+  if (has("LANES")) constants.try_emplace("LANES", lanes);
+  constants.try_emplace(capacity_axis(),
+                        std::max<std::int64_t>(1, ceil_div(problem.N, elements * threads_of_row(constants))));
+  constants.try_emplace("STREAM", 1);
+  if (has("ROWS")) constants.try_emplace("ROWS", 1);
+  if (has("PREFETCH")) {
+    const bool walks = constants.try_emplace("PREFETCH", 0).first->second == 1;
+    constants.try_emplace("GRID", walks ? std::clamp<std::int64_t>(problem.M, 1, 1024) : 0);
+  }
+  return constants;
+}
+
+Constants VectorKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
+  Constants full = with_defaults(problem, partial, kDefaultThreads);
+  // Where THREADS is free, more threads hold a longer row.
+  if (!partial.contains("THREADS") && traits_.place == RowPlace::block) {
+    for (std::int64_t threads = 2 * kDefaultThreads; threads <= 1024 && !supports(problem, full, target); threads *= 2)
+      full = with_defaults(problem, partial, threads);
+  }
+  if (traits_.place == RowPlace::tile && !full.contains("TILE_ROWS")) {
+    std::int64_t rows = std::max<std::int64_t>(1, value_of(full, "THREADS") / value_of(full, "LANES"));
+    const auto bytes = [&] { return tile_bytes(rows, capacity_N(problem.dtype, full), problem.dtype); };
+    while (rows > 1 && bytes() > target.limits.shared_bytes_per_block_optin) rows /= 2;
+    full["TILE_ROWS"] = rows;
+  }
+  if (const Support support = supports(problem, full, target); !support) {
+    throw_error(StatusCode::unsupported, "{} cannot serve {} on {}: {}", id(), to_string(problem), target.limits.arch,
+                support.reason);
+  }
+  return full;
+}
+
+/// False where another configuration serves the same rows at least as well, by the measurements on an H200.
+bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
+  const auto of = [&](std::string_view axis) { return value_of(constants, axis); };
+  const std::int64_t threads = of("THREADS");
+  const std::int64_t items = of(capacity_axis());
+  const std::int64_t elements = items * unit(dtype);  // of a thread
+  constexpr std::int64_t kMostElements = 64;
+  if (elements > kMostElements) return false;
+  const bool whole_warp = traits_.place != RowPlace::block && of("LANES") == kWarpThreads;
+
+  if (traits_.place == RowPlace::tile) {
+    // One or two rounds of rows for a block of no more than eight warps; each capacity in few ways.
+    const std::int64_t lanes_needed = of("TILE_ROWS") * of("LANES");
+    if (threads < kDefaultThreads || threads > 256 || (lanes_needed != threads && lanes_needed != 2 * threads))
+      return false;
+    return items >= 8 && (whole_warp || items < 16);
+  }
+  if ((of("PREFETCH") == 1) != (of("GRID") > 0)) return false;
+  if (of("GRID") > 0) {
+    // Blocks that walk are on the device all the time: few leave it idle, more than it holds come one after another.
+    const std::int64_t of_sm = of("GRID") / std::max(1, target.sm_count) * threads;
+    if (of_sm > target.limits.max_threads_per_sm || of_sm < target.limits.max_threads_per_sm / 2) return false;
+  }
+  if (traits_.place == RowPlace::block) return threads > kWarpThreads && elements >= 8;
+  // Warps that need no barrier are as good in any block.
+  if (threads != kDefaultThreads) return false;
+  if (of("ROWS") > 1 && (of("PREFETCH") == 1 || of("ROWS") * elements > kMostElements / 2)) return false;
+  // Two or three vectors of a lane keep enough bytes in flight: rows that need more take more lanes.
+  return whole_warp ? items >= 2 : items == 2 || items == 3 || (items == 1 && of("LANES") == 1);
+}
+
+std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
+  Ladders values = ladders;
+  if (const auto grid = values.find("GRID"); grid != values.end()) grid->second.insert(grid->second.begin(), 0);
+  std::vector<Constants> configs = combinations(*this, values, target);
+  std::erase_if(configs, [&](const Constants& config) {
+    return !supports(dtype, config, target) || !worthwhile(dtype, config, target);
+  });
+  return configs;
+}
+
+std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target) const {
+  const std::int64_t walking = std::max(1, target.sm_count);
+  std::vector<Constants> result;
+  // The largest capacity that the other constants leave.
+  const auto add_largest = [&](Constants constants) {
+    const auto axis =
+        std::find_if(axes_.begin(), axes_.end(), [&](const Axis& a) { return a.name == capacity_axis(); });
+    for (std::int64_t items = axis->most; items >= 1; --items) {
+      constants[capacity_axis()] = items;
+      if (!supports(dtype, constants, target)) continue;
+      result.push_back(constants);
+      return;
+    }
+  };
+  switch (traits_.place) {
+    case RowPlace::lanes: {
+      const Constants one{{"LANES", 1}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}};
+      result.push_back(one);
+      result.back().insert({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}});
+      result.push_back({{"THREADS", 128}, {"LANES", 8}, {"ROWS", 2}, {"VEC_ITEMS", 2}, {"PREFETCH", 1}, {"STREAM", 0}});
+      result.back()["GRID"] = walking;
+      add_largest({{"THREADS", 1024}, {"LANES", 32}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      add_largest({{"THREADS", 128}, {"LANES", 32}, {"ROWS", 1}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", walking}});
+      break;
+    }
+    case RowPlace::block:
+      result.push_back({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      add_largest({{"THREADS", 1024}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      add_largest({{"THREADS", 64}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", walking}});
+      add_largest({{"THREADS", 1024}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", walking}});
+      break;
+    case RowPlace::tile:
+      result.push_back({{"THREADS", kWarpThreads}, {"LANES", 1}, {"ITEMS", 1}, {"TILE_ROWS", 1}, {"STREAM", 0}});
+      result.push_back({{"THREADS", 128}, {"LANES", 8}, {"ITEMS", 10}, {"TILE_ROWS", 37}, {"STREAM", 1}});
+      add_largest({{"THREADS", 1024}, {"LANES", 32}, {"TILE_ROWS", 16}, {"STREAM", 0}});
+      break;
+  }
+  return result;
+}
+
+std::vector<std::int64_t> VectorKernel::boundaries_N(DType dtype, const Constants& constants) const {
+  const std::int64_t vector = vector_elements(dtype);
+  const std::int64_t capacity = capacity_N(dtype, constants);
+  const std::int64_t turn = threads_of_row(constants) * unit(dtype);  // of the row's threads
+  // Rows that begin late in their first vector need one more from capacity - (vector - 1) on.
+  return as_boundaries({vector, turn, 2 * turn, capacity - (vector - 1), capacity}, capacity);
+}
+
+std::int64_t VectorKernel::rows_per_block(const Constants& constants) const {
+  switch (traits_.place) {
+    case RowPlace::lanes:
+      return value_of(constants, "THREADS") / value_of(constants, "LANES") * value_of(constants, "ROWS");
+    case RowPlace::tile:
+      return value_of(constants, "TILE_ROWS");
+    case RowPlace::block:
+      break;
+  }
+  return 1;
+}
+
+Geometry VectorKernel::geometry(const Problem& problem, const Constants& constants) const {
+  Geometry shape;
+  const std::int64_t blocks = ceil_div(problem.M, rows_per_block(constants));
+  const std::int64_t walking = has("GRID") ? value_of(constants, "GRID") : 0;
+  shape.grid = std::min(blocks, walking > 0 ? walking : kMostBlocks);
+  shape.block = static_cast<int>(value_of(constants, "THREADS"));
+  if (traits_.place == RowPlace::tile)
+    shape.shared_bytes = tile_bytes(value_of(constants, "TILE_ROWS"), problem.N, problem.dtype);
+  return shape;
+}
+
+}  // namespace softmax_dispatch
