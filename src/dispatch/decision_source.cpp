@@ -18,9 +18,9 @@ bool is_known_variant(std::string_view id) {
   return registry().find(id) != nullptr;
 }
 
-Config parse_forced(const std::string& text) {
+Config parse_forced(const std::string& text, const Registry& variants) {
   Config config = parse_config(text);
-  const std::vector<Axis>& axes = registry().at(config.variant).axes();
+  const std::vector<Axis>& axes = variants.at(config.variant).axes();
   for (const Axis& axis : axes) {
     const auto found = config.constants.find(axis.name);
     if (found == config.constants.end()) {
@@ -77,23 +77,24 @@ void log_staleness(const table::Table& table, const DeviceInfo& device) {
 
 }  // namespace
 
-DecisionSource::DecisionSource(const DispatcherOptions& options) : path_(options.table) {
-  if (!options.force.empty()) forced_ = parse_forced(options.force);
+DecisionSource::DecisionSource(const DispatcherOptions& options, const Registry& variants)
+    : variants_(&variants), path_(options.table) {
+  if (!options.force.empty()) forced_ = parse_forced(options.force, variants);
   if (path_.empty()) return;
   table_ = table::read(read_file(path_), path_, is_known_variant);
   // What the table's own architecture does not support is an error of the table, whichever device asks first.
   try {
-    Decisions::from_table(*table_, Target{arch_limits(table_->device.arch), table_->device.sm_count});
+    Decisions::from_table(*table_, Target{arch_limits(table_->device.arch), table_->device.sm_count}, variants);
   } catch (const Error& error) {
     throw_error(StatusCode::bad_table, "{}: {}", path_, error.what());
   }
 }
 
 Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* device) const {
-  if (forced_) return Decisions::forced(*forced_, target);
+  if (forced_) return Decisions::forced(*forced_, target, *variants_);
   table::Table table = table_for(target);
   if (device) log_staleness(table, *device);
-  return Decisions::from_table(std::move(table), target);
+  return Decisions::from_table(std::move(table), target, *variants_);
 }
 
 std::optional<std::string> DecisionSource::table_arch() const {

@@ -11,6 +11,7 @@
 
 #include "support/config.hpp"
 #include "table/table.hpp"
+#include "variants/registry.hpp"
 #include "variants/variant.hpp"
 
 namespace softmax_dispatch::runtime {
@@ -34,9 +35,9 @@ class Decisions {
  public:
   /// Of a table that was read or passes validate(). Throws Error(bad_table) for a kernel that the target or its variant
   /// does not support.
-  static Decisions from_table(table::Table table, const Target& target);
+  static Decisions from_table(table::Table table, const Target& target, const Registry& variants = registry());
   /// One configuration for every shape. Throws Error(unsupported) where the target does not support it.
-  static Decisions forced(const Config& config, const Target& target);
+  static Decisions forced(const Config& config, const Target& target, const Registry& variants = registry());
 
   Decisions(Decisions&&) = default;
 
