@@ -11,14 +11,20 @@
 
 // unpack and pack: a 32-bit word, whose lowest bits are its first element, from and to floats. bits and from_bits: an
 // element as the lowest bits of a word.
+//
+// kMinusInfinity: a word of -inf. max_words: the larger elements of two words, NaN dropped.
 struct f32 {
   using Storage = float;
+  static constexpr unsigned kMinusInfinity = 0xff800000u;
   __device__ static float load(float v) { return v; }
   __device__ static float store(float v) { return v; }
   __device__ static void unpack(unsigned word, float* to) { to[0] = __uint_as_float(word); }
   __device__ static unsigned pack(const float* from) { return __float_as_uint(from[0]); }
   __device__ static unsigned bits(float v) { return __float_as_uint(v); }
   __device__ static float from_bits(unsigned word) { return __uint_as_float(word); }
+  __device__ static unsigned max_words(unsigned a, unsigned b) {
+    return __float_as_uint(fmaxf(__uint_as_float(a), __uint_as_float(b)));
+  }
 };
 
 // An element of 16 bits, of any format.
@@ -29,6 +35,8 @@ struct Half {
 };
 
 struct f16 : Half {
+  static constexpr unsigned kMinusInfinity = 0xfc00fc00u;
+
   __device__ static float load(unsigned short v) {
     float r;
     asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(v));
@@ -46,6 +54,21 @@ struct f16 : Half {
     to[1] = load(static_cast<unsigned short>(word >> 16));
   }
 
+  __device__ static unsigned max_words(unsigned a, unsigned b) {
+#if __CUDA_ARCH__ >= 800
+    unsigned r;
+    asm("max.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+#else
+    float u[2], v[2];
+    unpack(a, u);
+    unpack(b, v);
+    u[0] = fmaxf(u[0], v[0]);
+    u[1] = fmaxf(u[1], v[1]);
+    return pack(u);
+#endif
+  }
+
   __device__ static unsigned pack(const float* from) {
 #if __CUDA_ARCH__ >= 800
     unsigned r;
@@ -59,6 +82,8 @@ struct f16 : Half {
 
 // The upper half of an FP32 number.
 struct bf16 : Half {
+  static constexpr unsigned kMinusInfinity = 0xff80ff80u;
+
   __device__ static float load(unsigned short v) { return __uint_as_float(static_cast<unsigned>(v) << 16); }
 
   // To the nearest, ties to even. The rounding carries into the exponent, and at the largest into infinity, as it must.
@@ -77,6 +102,21 @@ struct bf16 : Half {
   __device__ static void unpack(unsigned word, float* to) {
     to[0] = __uint_as_float(word << 16);
     to[1] = __uint_as_float(word & 0xffff0000u);
+  }
+
+  __device__ static unsigned max_words(unsigned a, unsigned b) {
+#if __CUDA_ARCH__ >= 800
+    unsigned r;
+    asm("max.bf16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+    return r;
+#else
+    float u[2], v[2];
+    unpack(a, u);
+    unpack(b, v);
+    u[0] = fmaxf(u[0], v[0]);
+    u[1] = fmaxf(u[1], v[1]);
+    return pack(u);
+#endif
   }
 
   __device__ static unsigned pack(const float* from) {

@@ -25,7 +25,11 @@
   SOFTMAX_DISPATCH_VARIANT(unbounded)  \
   SOFTMAX_DISPATCH_VARIANT(lanes)      \
   SOFTMAX_DISPATCH_VARIANT(block)      \
-  SOFTMAX_DISPATCH_VARIANT(tile)
+  SOFTMAX_DISPATCH_VARIANT(tile)       \
+  SOFTMAX_DISPATCH_VARIANT(cluster)    \
+  SOFTMAX_DISPATCH_VARIANT(split)      \
+  SOFTMAX_DISPATCH_VARIANT(ring)       \
+  SOFTMAX_DISPATCH_VARIANT(map_merge)
 
 namespace softmax_dispatch {
 

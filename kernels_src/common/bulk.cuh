@@ -1,0 +1,47 @@
+// Bulk copies from global to shared memory (sm_90), which complete on a barrier in shared memory: one instruction of
+// one thread for kilobytes, and no registers.
+#pragma once
+
+#include "common/element.cuh"
+
+__device__ inline unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(p));
+}
+
+// One phase after another: arm() begins one, which is over when the bytes that it names have arrived.
+struct CopyBarrier {
+  unsigned long long word;
+
+  __device__ void init() { asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&word)) : "memory"); }
+
+  __device__ void arm(unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&word)), "r"(bytes)
+                 : "memory");
+  }
+
+  __device__ void wait(unsigned parity) {
+    asm volatile(
+        "{\n"
+        ".reg .pred done;\n"
+        "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
+        "@!done bra again;\n"
+        "}" ::"r"(shared_address(&word)),
+        "r"(parity)
+        : "memory");
+  }
+};
+
+// What init() wrote is seen by the copies, too.
+__device__ inline void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// `bytes` is a multiple of 16, as are the addresses.
+__device__ inline void bulk_copy(uint4* to, const Storage* from, unsigned bytes, CopyBarrier* barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          shared_address(to)),
+      "l"(from), "r"(bytes), "r"(shared_address(&barrier->word))
+      : "memory");
+}

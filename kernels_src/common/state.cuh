@@ -1,0 +1,22 @@
+// Maximum and sum (m, d) of a set of elements: d is the sum of exponential(element - m). (-inf, 0) of none.
+#pragma once
+
+#include "common/exponential.cuh"
+#include "common/group.cuh"
+
+constexpr int kWidth = static_cast<int>(kWarp);
+
+__device__ inline float2 no_elements() {
+  return make_float2(minus_infinity(), 0.0f);
+}
+
+// A finite maximum to take exponentials against, which for elements of -inf alone are then 0.
+__device__ inline float finite(float m) {
+  return fmaxf(m, -kFloatMax);
+}
+
+// The states of the lanes merged, in each of them. Those of elements have finite maxima, or +inf.
+__device__ inline float2 warp_merge(float2 state) {
+  const float m = group_max<kWidth>(state.x);
+  return make_float2(m, group_sum<kWidth>(state.y * rescale_factor(state.x - m)));
+}

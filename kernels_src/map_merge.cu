@@ -1,0 +1,97 @@
+// map_merge: a row over PARTS blocks in two launches, for few rows of any length, on any device.
+// The first launch reduces each part to its state; in the second every block merges the states of its row, reads its
+// part again, from the end on, where the caches still hold it, and writes it. No block waits for another, and nothing
+// of a row stays on chip. Reads 2 and writes 1 element per element. M * PARTS slots of workspace. Any N below 2^31 -
+// 32, as far as the four chains of additions of a thread are accurate. grid.x = PARTS * M.
+#include "common/exchange.cuh"
+#include "common/launch.cuh"
+
+#define SHARED_ITEMS 0
+#define KEEP 0
+#define ROW_CAPACITY 0x7fffffff
+#include "common/held.cuh"
+#include "common/part.cuh"
+
+constexpr int kStep = THREADS * VEC_ITEMS;  // vectors that the block takes at a time
+
+struct Share {
+  uint4 vectors[VEC_ITEMS];
+
+  __device__ void fetch(const Row& row, int first) {
+#pragma unroll
+    for (int i = 0; i < VEC_ITEMS; ++i) {
+      const int at = (first + i * THREADS) * kVector;
+      vectors[i] = own_elements(row, at, row.fetch(at));
+    }
+  }
+
+  __device__ float maximum() const {
+    unsigned word = vector_max(vectors[0]);
+#pragma unroll
+    for (int i = 1; i < VEC_ITEMS; ++i) word = max_words(word, vector_max(vectors[i]));
+    return word_max(word);
+  }
+};
+
+// The state of a thread's share of the part: its sums are rescaled when a step raises the maximum.
+__device__ inline float2 reduce(const Part& part) {
+  float m = -kFloatMax;
+  float sum[4] = {};
+  for (int at = part.first + static_cast<int>(threadIdx.x); at * kVector < part.row.end; at += kStep) {
+    Share share;
+    share.fetch(part.row, at);
+    const float higher = fmaxf(m, share.maximum());
+    const float factor = rescale_factor(m - higher);
+    m = higher;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) sum[k] *= factor;
+#pragma unroll
+    for (int i = 0; i < VEC_ITEMS; ++i) {
+      float v[kVector];
+      unpack(share.vectors[i], v);
+#pragma unroll
+      for (int k = 0; k < kVector; ++k) sum[k % 4] += exponential(v[k] - m);
+    }
+  }
+  return make_float2(m, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+__device__ inline void write(const Part& part, float2 row) {
+  const float scale = reciprocal(row.y);
+  const int steps = ((part.row.end + kVector - 1) / kVector - part.first + kStep - 1) / kStep;
+  for (int step = steps - 1; step >= 0; --step) {
+    const int first = part.first + step * kStep + static_cast<int>(threadIdx.x);
+    Share share;
+    share.fetch(part.row, first);
+#pragma unroll
+    for (int i = 0; i < VEC_ITEMS; ++i) {
+      float v[kVector];
+      unpack(share.vectors[i], v);
+#pragma unroll
+      for (int k = 0; k < kVector; ++k) v[k] = exponential(v[k] - row.x) * scale;
+      part.row.store((first + i * THREADS) * kVector, pack(v));
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) map_merge(const Storage* x, Storage* y, long long M,
+                                                                        long long N, void* workspace, int phase) {
+  __shared__ float2 warps[kWarps];
+  let_next_kernel_start();
+  wait_for_previous_kernel();
+  const long long r = blockIdx.x / PARTS;
+  const int own = static_cast<int>(blockIdx.x % PARTS);
+  const Part part(x, y, r, own, M, N);
+  Slot* const slots = slots_of(workspace) + r * PARTS;
+  constexpr unsigned kNoTag = 0;  // the end of a launch orders what it wrote before the next one's reads
+  if (phase == 0) {
+    float2 state = warp_merge(reduce(part));
+    if (lane_id() == 0) warps[warp_id()] = state;
+    __syncthreads();
+    if (warp_id() != 0) return;
+    state = warp_merge(lane_id() < kWarps ? warps[lane_id()] : no_elements());
+    if (lane_id() == 0) publish(slots + own, state, kNoTag);
+  } else {
+    write(part, await_row<PARTS>(slots, kNoTag));
+  }
+}

@@ -1,0 +1,17 @@
+#include "variants/part_kernel.hpp"
+
+namespace softmax_dispatch::variants {
+
+const Variant& cluster() {
+  static const PartKernel variant({
+      .id = "cluster",
+      .summary = "a row over the blocks of a cluster, one exchange through distributed shared memory",
+      .needs = "sm_90; N <= PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
+      .complexity = 14,
+      .exchange = Exchange::cluster,
+      .most_parts = 16,
+  });
+  return variant;
+}
+
+}  // namespace softmax_dispatch::variants

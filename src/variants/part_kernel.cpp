@@ -1,0 +1,319 @@
+#include "variants/part_kernel.hpp"
+
+#include <algorithm>
+
+#include "support/dtype.hpp"
+#include "support/error.hpp"
+#include "variants/axes.hpp"
+
+namespace softmax_dispatch {
+namespace {
+
+constexpr std::int64_t kVectorRegisters = 4;
+constexpr std::int64_t kVectorBytes = 16;
+/// Registers that a kernel needs beside its vectors before ptxas spills: seen with NVRTC 13.0 on sm_75 and sm_90.
+constexpr std::int64_t kWorkingRegisters = 32;
+/// Shared memory of a block besides its vectors: states and barriers, and what the system takes.
+constexpr std::int64_t kOtherSharedBytes = 2048;
+/// exchange.cuh: a header, and a slot for each part.
+constexpr std::int64_t kHeaderBytes = 128, kSlotBytes = 16;
+/// A workspace is kept for each stream: what needs more is for other kernels.
+constexpr std::int64_t kMostWorkspaceBytes = std::int64_t{16} << 20;
+/// exchange.cuh: tags of one launch.
+constexpr std::int64_t kMostRounds = std::int64_t{1} << 24;
+/// Positions in a row are 32-bit, those after its end too.
+constexpr std::int64_t kLongestRow = (std::int64_t{1} << 31) - 1 - (1 << 20);
+/// Additions of a chain in FP32; 16-bit results have 2^13 times coarser units, of which a part is enough.
+constexpr std::int64_t kChain = 32, kChain16 = 32 * kChain;
+constexpr std::int64_t kChains = 4;
+constexpr int kClusterMajor = 9;  // compute capability with clusters and bulk copies
+
+}  // namespace
+
+PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
+  const bool ring = traits_.exchange == Exchange::ring;
+  axes_.push_back({.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads});
+  axes_.push_back({.name = "PARTS", .most = traits_.most_parts});
+  axes_.back().power_of_two = traits_.exchange == Exchange::cluster;
+  axes_.push_back({.name = "VEC_ITEMS", .most = 16});
+  if (ring) {
+    axes_.push_back({.name = "STAGES", .least = 3, .most = 16});
+    axes_.push_back({.name = "LAG", .most = 8});
+  } else if (traits_.exchange != Exchange::launches) {
+    axes_.push_back({.name = "SHARED_ITEMS", .least = 0, .most = 16});
+    axes_.push_back({.name = "KEEP", .least = 0, .most = 1});
+  }
+  axes_.push_back({.name = "BLOCKS", .most = 32});
+  axes_.push_back({.name = "STREAM", .least = 0, .most = 1});
+  if (ring || traits_.exchange == Exchange::slots)
+    axes_.push_back({.name = "GRID", .compile_time = false, .most = kMostBlocks});
+}
+
+std::vector<DType> PartKernel::dtypes() const {
+  return {kDTypes.begin(), kDTypes.end()};
+}
+
+bool PartKernel::has(std::string_view axis) const {
+  return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& one) { return one.name == axis; });
+}
+
+std::int64_t PartKernel::vectors_of_thread(const Constants& constants) const {
+  return value_of(constants, "VEC_ITEMS") + (has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0);
+}
+
+std::int64_t PartKernel::registers(DType dtype, const Constants& constants) const {
+  const bool keeps = has("KEEP") && value_of(constants, "KEEP") == 1;
+  return value_of(constants, "VEC_ITEMS") * (keeps ? vector_elements(dtype) : kVectorRegisters) + kWorkingRegisters;
+}
+
+/// Dynamic shared memory.
+std::int64_t PartKernel::shared_bytes(const Constants& constants) const {
+  const std::int64_t row = value_of(constants, "THREADS") * kVectorBytes;
+  if (traits_.exchange == Exchange::ring) return row * value_of(constants, "VEC_ITEMS") * value_of(constants, "STAGES");
+  return has("SHARED_ITEMS") ? row * value_of(constants, "SHARED_ITEMS") : 0;
+}
+
+/// Whether an SM can hold BLOCKS blocks.
+Support PartKernel::fits(DType dtype, const Constants& constants, const Target& target) const {
+  const ArchLimits& limits = target.limits;
+  const std::int64_t threads = value_of(constants, "THREADS") * value_of(constants, "BLOCKS");
+  if (threads > limits.max_threads_per_sm || value_of(constants, "BLOCKS") > limits.max_blocks_per_sm) {
+    return Support::no(fmt::format("{}: an SM of {} holds {} threads and {} blocks", to_string(constants), limits.arch,
+                                   limits.max_threads_per_sm, limits.max_blocks_per_sm));
+  }
+  const std::int64_t most =
+      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / threads / 8 * 8);
+  if (const std::int64_t needed = registers(dtype, constants); needed > most) {
+    return Support::no(fmt::format("{} needs some {} registers a thread, and BLOCKS * THREADS leaves {} on {}",
+                                   to_string(constants), needed, most, limits.arch));
+  }
+  const std::int64_t bytes = shared_bytes(constants) + kOtherSharedBytes;
+  if (bytes > limits.shared_bytes_per_block_optin ||
+      bytes * value_of(constants, "BLOCKS") > limits.shared_bytes_per_sm) {
+    return Support::no(fmt::format("{} needs {} bytes of shared memory a block; {} has {} a block and {} an SM",
+                                   to_string(constants), bytes, limits.arch, limits.shared_bytes_per_block_optin,
+                                   limits.shared_bytes_per_sm));
+  }
+  return Support::yes();
+}
+
+Support PartKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
+  if (const Support axes = check_axes(*this, dtype, constants, target); !axes) return axes;
+  const bool newer = traits_.exchange == Exchange::cluster || traits_.exchange == Exchange::ring;
+  if (newer && target.limits.major < kClusterMajor) {
+    return Support::no(fmt::format("{} needs compute capability {}.0 or newer, and {} is older", id(), kClusterMajor,
+                                   target.limits.arch));
+  }
+  if (traits_.exchange == Exchange::ring && value_of(constants, "STAGES") < value_of(constants, "LAG") + 2)
+    return Support::no("STAGES must be LAG + 2 or more: one part is reduced, and one is on its way");
+  if (has("GRID")) {
+    const std::int64_t grid = value_of(constants, "GRID");
+    if (grid < value_of(constants, "PARTS"))
+      return Support::no(
+          fmt::format("GRID={} has no room for the PARTS={} of a row", grid, value_of(constants, "PARTS")));
+    const std::int64_t held = value_of(constants, "BLOCKS") * target.sm_count;
+    if (held > 0 && grid > held) {
+      return Support::no(
+          fmt::format("GRID={} blocks wait for each other, and {} SMs hold {}", grid, target.sm_count, held));
+    }
+  }
+  return fits(dtype, constants, target);
+}
+
+Support PartKernel::supports(const Problem& problem, const Constants& constants, const Target& target) const {
+  if (const Support config = supports(problem.dtype, constants, target); !config) return config;
+  if (problem.M < 1 || problem.N < 1) return Support::no(fmt::format("{} needs M and N of at least 1", id()));
+  if (const std::int64_t most = capacity_N(problem.dtype, constants); problem.N > most) {
+    return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
+                                   to_string(Config{std::string(id()), constants, problem.dtype})));
+  }
+  const std::int64_t parts = value_of(constants, "PARTS");
+  if (problem.M > kMostBlocks / parts)
+    return Support::no(fmt::format("M={} rows of PARTS={} are more blocks than a grid may have", problem.M, parts));
+  const Geometry shape = geometry(problem, constants);
+  if (shape.workspace_bytes > kMostWorkspaceBytes) {
+    return Support::no(fmt::format("M={} rows need a workspace of {} bytes, above {}", problem.M, shape.workspace_bytes,
+                                   kMostWorkspaceBytes));
+  }
+  if (traits_.exchange == Exchange::slots && ceil_div(problem.M, shape.grid / parts) > kMostRounds)
+    return Support::no(fmt::format("M={} is more than {} rows for each group of blocks", problem.M, kMostRounds));
+  return Support::yes();
+}
+
+std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) const {
+  if (traits_.exchange == Exchange::launches) return kLongestRow;
+  const std::int64_t vector = vector_elements(dtype);
+  const std::int64_t elements =
+      value_of(constants, "PARTS") * value_of(constants, "THREADS") * vectors_of_thread(constants) * vector;
+  // Bulk copies are by whole vectors, and a row that begins late in its first needs one more.
+  return traits_.exchange == Exchange::ring ? elements - (vector - 1) : elements;
+}
+
+std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
+  const std::int64_t chain = dtype == DType::f32 ? kChain : kChain16;
+  const std::int64_t threads = value_of(constants, "PARTS") * value_of(constants, "THREADS");
+  return std::min(capacity_N(dtype, constants), kChains * chain * threads);
+}
+
+Constants PartKernel::with_derived(DType dtype, Constants constants, const Target& target) const {
+  if (has("KEEP")) {
+    // Where it takes no more registers, or few in all.
+    constexpr std::int64_t kCheapElements = 16;
+    const bool keep =
+        dtype == DType::f32 || value_of(constants, "VEC_ITEMS") * vector_elements(dtype) <= kCheapElements;
+    constants.try_emplace("KEEP", keep ? 1 : 0);
+  }
+  if (!constants.contains("BLOCKS")) {
+    std::int64_t blocks = std::max<std::int64_t>(1, target.limits.max_threads_per_sm / value_of(constants, "THREADS"));
+    for (constants["BLOCKS"] = blocks; blocks > 1 && !fits(dtype, constants, target);) constants["BLOCKS"] = --blocks;
+  }
+  if (has("GRID")) {
+    const std::int64_t held = value_of(constants, "BLOCKS") * std::max(1, target.sm_count);
+    constants.try_emplace("GRID", target.sm_count > 0 ? held : std::max(held, value_of(constants, "PARTS")));
+  }
+  return constants;
+}
+
+Constants PartKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
+  Constants full = partial;
+  const std::int64_t threads = full.try_emplace("THREADS", 256).first->second;
+  const std::int64_t of_thread =
+      std::max<std::int64_t>(1, ceil_div(problem.N, threads * vector_elements(problem.dtype)));
+  if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
+  if (has("STAGES")) full.try_emplace("STAGES", 4);
+  if (has("LAG")) full.try_emplace("LAG", std::max<std::int64_t>(1, value_of(full, "STAGES") - 2));
+  full.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);
+  if (!full.contains("PARTS")) {
+    std::int64_t parts = 1;
+    constexpr std::int64_t kItems = 4;
+    while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
+    full["PARTS"] = parts;
+  }
+  // One more than the length asks for, so that a misaligned row fits the ring.
+  full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(ceil_div(of_thread + 1, value_of(full, "PARTS")), 1, 16));
+  full = with_derived(problem.dtype, std::move(full), target);
+  if (const Support support = supports(problem, full, target); !support) {
+    throw_error(StatusCode::unsupported, "{} cannot serve {} on {}: {}", id(), to_string(problem), target.limits.arch,
+                support.reason);
+  }
+  return full;
+}
+
+/// False where another configuration serves the same rows at least as well, by the measurements on an H200.
+bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
+  const std::int64_t threads = value_of(constants, "THREADS");
+  const std::int64_t parts = value_of(constants, "PARTS");
+  const std::int64_t elements = vectors_of_thread(constants) * vector_elements(dtype);  // of a thread
+  constexpr std::int64_t kMostElements = 64;
+  if (threads < 128 || elements > kMostElements || parts < 2) return false;
+  // Shorter rows are for one block.
+  constexpr std::int64_t kShortestRow = 8192;
+  if (traits_.exchange != Exchange::launches && capacity_N(dtype, constants) < kShortestRow) return false;
+  switch (traits_.exchange) {
+    case Exchange::cluster:
+      return threads <= 512 && elements >= 8;
+    case Exchange::slots:
+      return threads >= 256 && parts >= 16;
+    case Exchange::ring: {
+      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way.
+      const std::int64_t used = (shared_bytes(constants) + kOtherSharedBytes) * value_of(constants, "BLOCKS");
+      return threads <= 256 && parts <= kWarpThreads && 2 * used > target.limits.shared_bytes_per_sm;
+    }
+    case Exchange::launches:
+      return threads >= 256 && threads <= 512 && parts >= 8 && elements >= 8 && elements <= 32;
+  }
+  return false;
+}
+
+std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
+  std::vector<Constants> configs{{}};
+  for (const Axis& axis : axes_) {
+    if (axis.name == "BLOCKS" || axis.name == "KEEP" || axis.name == "GRID") continue;
+    const auto ladder = ladders.find(axis.name);
+    if (ladder == ladders.end()) {
+      throw_error(StatusCode::invalid_argument, "the sweep has no values for the axis {} of {}: add them under `axes`",
+                  axis.name, id());
+    }
+    std::vector<Constants> longer;
+    for (const Constants& config : configs)
+      for (const std::int64_t value : ladder->second)
+        if (axis.holds(value)) (longer.emplace_back(config))[axis.name] = value;
+    configs = std::move(longer);
+  }
+  std::vector<Constants> result;
+  for (Constants& config : configs) {
+    config = with_derived(dtype, std::move(config), target);
+    if (supports(dtype, config, target) && worthwhile(dtype, config, target)) result.push_back(std::move(config));
+  }
+  return result;
+}
+
+std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) const {
+  std::vector<Constants> result;
+  const auto add = [&](Constants config) {
+    for (const Axis& axis : axes_) {
+      if (axis.name == "SHARED_ITEMS") config.try_emplace("SHARED_ITEMS", 0);
+      if (axis.name == "STAGES") config.try_emplace("STAGES", 3);
+      if (axis.name == "LAG") config.try_emplace("LAG", 1);
+    }
+    config = with_derived(dtype, std::move(config), target);
+    if (supports(dtype, config, target)) result.push_back(std::move(config));
+  };
+  const std::int64_t most = std::min<std::int64_t>(traits_.most_parts, 64);
+  add({{"THREADS", kWarpThreads}, {"PARTS", 1}, {"VEC_ITEMS", 1}, {"BLOCKS", 1}, {"STREAM", 0}});
+  add({{"THREADS", 128}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"STREAM", 1}});
+  add({{"THREADS", 256}, {"PARTS", most}, {"VEC_ITEMS", 4}, {"BLOCKS", 1}, {"STREAM", 1}});
+  if (has("SHARED_ITEMS")) {
+    Constants both{{"THREADS", 128}, {"PARTS", 8}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 1}, {"STREAM", 0}};
+    add(both);
+    both["KEEP"] = dtype == DType::f32 ? 0 : 1;
+    add(both);
+  }
+  return result;
+}
+
+std::vector<std::int64_t> PartKernel::boundaries_N(DType dtype, const Constants& constants) const {
+  const std::int64_t vector = vector_elements(dtype);
+  const std::int64_t parts = value_of(constants, "PARTS");
+  const std::int64_t capacity = capacity_N(dtype, constants);
+  const std::int64_t turn = value_of(constants, "THREADS") * vector * parts;
+  // Fewer vectors than parts; one turn of all threads; and the whole capacity, where that ends at some length.
+  std::vector<std::int64_t> lengths{vector, vector * parts, turn, 2 * turn};
+  if (traits_.exchange != Exchange::launches) lengths.insert(lengths.end(), {capacity - (vector - 1), capacity});
+  return as_boundaries(std::move(lengths), accurate_N(dtype, constants));
+}
+
+std::int64_t PartKernel::rows_per_block(const Constants& /*constants*/) const {
+  return 1;
+}
+
+Geometry PartKernel::geometry(const Problem& problem, const Constants& constants) const {
+  Geometry shape;
+  const std::int64_t parts = value_of(constants, "PARTS");
+  shape.block = static_cast<int>(value_of(constants, "THREADS"));
+  shape.shared_bytes = shared_bytes(constants);
+  shape.overlaps = true;
+  shape.grid = parts * std::min(problem.M, kMostBlocks / parts);
+  switch (traits_.exchange) {
+    case Exchange::cluster:
+      shape.cluster = static_cast<int>(parts);
+      break;
+    case Exchange::slots:
+      shape.cooperative = true;
+      shape.grid = parts * std::min(problem.M, value_of(constants, "GRID") / parts);
+      shape.workspace_bytes = kHeaderBytes + 2 * shape.grid * kSlotBytes;
+      break;
+    case Exchange::ring:
+      shape.cooperative = true;
+      shape.workspace_bytes = kHeaderBytes + shape.grid * kSlotBytes;
+      shape.grid = std::min(shape.grid, value_of(constants, "GRID"));
+      break;
+    case Exchange::launches:
+      shape.phases = 2;
+      shape.workspace_bytes = kHeaderBytes + shape.grid * kSlotBytes;
+      break;
+  }
+  return shape;
+}
+
+}  // namespace softmax_dispatch

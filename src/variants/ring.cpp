@@ -1,0 +1,17 @@
+#include "variants/part_kernel.hpp"
+
+namespace softmax_dispatch::variants {
+
+const Variant& ring() {
+  static const PartKernel variant({
+      .id = "ring",
+      .summary = "parts of many long rows on their way through shared memory at once",
+      .needs = "sm_90, cooperative launches; N <= PARTS * THREADS * VEC_ITEMS vectors less one",
+      .complexity = 16,
+      .exchange = Exchange::ring,
+      .most_parts = 32,
+  });
+  return variant;
+}
+
+}  // namespace softmax_dispatch::variants
