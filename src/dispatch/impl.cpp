@@ -115,9 +115,14 @@ Config Dispatcher::Impl::choice(const Problem& problem, const std::string& arch)
 void Dispatcher::Impl::launch(const DeviceKernels& kernels, Selection selection, const void* x, void* y,
                               const Problem& problem, Stream stream) {
   const auto& candidate = kernels.decisions().candidates()[static_cast<std::size_t>(selection.index)];
-  kernels.device().launch({selection.kernel, candidate.variant->geometry(problem, candidate.config.constants),
-                           reinterpret_cast<DevicePtr>(x), reinterpret_cast<DevicePtr>(y), problem.M, problem.N},
-                          stream);
+  Launch launch{selection.kernel,
+                candidate.variant->geometry(problem, candidate.config.constants),
+                reinterpret_cast<DevicePtr>(x),
+                reinterpret_cast<DevicePtr>(y),
+                problem.M,
+                problem.N};
+  launch.element_bytes = static_cast<int>(size_of(problem.dtype));
+  kernels.device().launch(launch, stream);
 }
 
 Dispatcher::Impl::Selection Dispatcher::Impl::prepare(DeviceKernels& kernels, const Problem& problem,
