@@ -31,7 +31,9 @@ struct Row {
     same_skew = covered && skew == skew_of(out);
     x = begin - skew;
     y = out - skew;
-    end = skew + (left > 0 ? static_cast<int>(N) * (left < rows ? static_cast<int>(left) : rows) : 0);
+    // One row needs no minimum.
+    const int within = rows == 1 || left >= rows ? rows : static_cast<int>(left);
+    end = skew + (left > 0 ? static_cast<int>(N) * within : 0);
     safe_begin = in_place || r == 0 ? skew : 0;
     safe_end = !covered ? 0 : in_place || left <= rows ? end : end + kVector - 1;
   }

@@ -262,6 +262,7 @@ Geometry VectorKernel::geometry(const Problem& problem, const Constants& constan
   const std::int64_t walking = has("GRID") ? value_of(constants, "GRID") : 0;
   shape.grid = std::min(blocks, walking > 0 ? walking : kMostBlocks);
   shape.block = static_cast<int>(value_of(constants, "THREADS"));
+  shape.overlaps = true;
   if (traits_.place == RowPlace::tile)
     shape.shared_bytes = tile_bytes(value_of(constants, "TILE_ROWS"), problem.N, problem.dtype);
   return shape;

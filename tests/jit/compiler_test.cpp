@@ -121,6 +121,19 @@ TEST_F(CompilerTest, CompilesAgainWhateverMayChangeTheCode) {
   EXPECT_EQ(other_build->compiled, 1);
 }
 
+TEST_F(CompilerTest, ATypeIsAMacro) {
+  const Sources sources = sources_with("typed", R"(
+struct f16 { static constexpr int kBits = 16; };
+struct f32 { static constexpr int kBits = 32; };
+extern "C" __global__ void typed(int* x) { x[threadIdx.x] = TYPE::kBits; })");
+  const CompiledKernel wide = compiler(sources).compile("typed", {{}, DType::f32}, "sm_75");
+  EXPECT_NE(compiler(sources).compile("typed", {{}, DType::f16}, "sm_75").code_hash, wide.code_hash);
+  EXPECT_EQ(nvrtc_->compiled, 2) << "two entries of the cache";
+  EXPECT_THAT(compiler(sources).compile_ptx("typed", {{}, DType::f16}, "sm_75"), HasSubstr("16;"));
+  EXPECT_THAT(error_of(StatusCode::toolchain, [&] { compiler(sources).compile("typed", {}, "sm_75"); }),
+              HasSubstr("TYPE"));
+}
+
 TEST_F(CompilerTest, CompilesAgainWhereTheCacheIsDamaged) {
   const CompiledKernel first = compiler(sources_).compile("add", constants_, "sm_75");
   for (const auto& file : std::filesystem::directory_iterator(cache_->directory())) {

@@ -20,7 +20,7 @@ const char* const kFunctions[] = {
     "cvt.u32.u64", "low.b32",     "setp.eq.u32", "setp.eq.u64",  "setp.ne.u32",  "setp.ne.u64", "setp.lt.u32",
     "setp.lt.s32", "setp.lt.u64", "setp.lt.s64", "setp.le.u32",  "setp.le.s32",  "setp.le.u64", "setp.le.s64",
     "setp.gt.u32", "setp.gt.s32", "setp.gt.u64", "setp.gt.s64",  "setp.ge.u32",  "setp.ge.s32", "setp.ge.u64",
-    "setp.ge.s64", "cvt.u32.s32", "cvt.s32.s64"};
+    "setp.ge.s64", "cvt.u32.s32", "cvt.s32.s64", "min.s32",      "min.s64",      "max.s32",     "max.s64"};
 
 class Following {
  public:

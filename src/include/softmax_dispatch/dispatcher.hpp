@@ -18,11 +18,13 @@ using Stream = CUstream_st*;
 
 /// Where a Dispatcher takes its decisions from.
 struct DispatcherOptions {
-  /// Path of a decision table written by softmax-tune. Empty: the table shipped for each device's architecture; where
-  /// none is shipped, a rule-based choice among kernels that are verified on the device before their first use.
+  /// Path of a decision table written by softmax-tune. Empty: the table shipped for each device's architecture. Where
+  /// none is shipped, and for types of which the table says nothing: a rule-based choice among kernels that are
+  /// verified on the device before their first use.
   std::string table;
   /// When not empty, every dispatch uses this configuration, e.g. "v7 THREADS=256 VEC_ITEMS=4", where it supports the
-  /// shape (unsupported otherwise). For experiments and bug reports.
+  /// shape (unsupported otherwise): for the type that follows the id ("unbounded f16 THREADS=256"), or where none does
+  /// for every type that the variant computes. For experiments and bug reports.
   std::string force;
   /// What to compute on: "cuda", the GPUs; "sim", a simulated GPU of the table's architecture, or of sm_75 where
   /// `table` is empty; "sim:ARCH", e.g. "sim:sm_90", one of that architecture. Empty: as the environment variable
@@ -73,7 +75,8 @@ class SOFTMAX_DISPATCH_API Dispatcher {
   /// verification_failed.
   Status dispatch(const float* x, float* y, std::int64_t M, std::int64_t N, Stream stream = {}) noexcept;
 
-  /// The same for the type named in `problem`; types without kernels return unsupported.
+  /// The same for the type named in `problem`, with x and y aligned to its elements; types without kernels return
+  /// unsupported. 16-bit results are computed in FP32 and within one unit in the last place of the right ones.
   Status dispatch(const void* x, void* y, const Problem& problem, Stream stream = {}) noexcept;
 
   /// Makes the `count` shapes warm on the current device, at any alignment. May compile, allocate, verify and

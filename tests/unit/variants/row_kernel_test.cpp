@@ -46,6 +46,42 @@ TEST(RowKernel, CapacitiesOfTheContract) {
   EXPECT_EQ(registry().at("unbounded").capacity_N(DType::f32, {{"THREADS", 256}}), kUnbounded);
 }
 
+/// A kernel of every type, each thread holding vectors.
+const RowKernel& typed() {
+  static const RowKernel variant({.id = "typed",
+                                  .summary = "",
+                                  .needs = "",
+                                  .dtypes = {DType::f32, DType::bf16},
+                                  .capacity = Capacity::vectors,
+                                  .capacity_most = 8,
+                                  .accurate_elements_per_thread = kUnbounded});
+  return variant;
+}
+
+TEST(RowKernel, AVectorHoldsMoreElementsOfASmallerType) {
+  const Constants constants{{"THREADS", 64}, {"VEC_ITEMS", 2}};
+  EXPECT_EQ(typed().capacity_N(DType::f32, constants), 4 * 128 + 3);
+  EXPECT_EQ(typed().capacity_N(DType::bf16, constants), 8 * 128 + 7);
+  EXPECT_THAT(typed().boundaries_N(DType::bf16, constants), ::testing::IsSupersetOf({8, 512, 1024, 1031}));
+  EXPECT_EQ(typed().complete({DType::f32, 1, 1000}, {{"THREADS", 64}}, kT4).at("VEC_ITEMS"), 4);
+  EXPECT_EQ(typed().complete({DType::bf16, 1, 1000}, {{"THREADS", 64}}, kT4).at("VEC_ITEMS"), 2);
+}
+
+TEST(RowKernel, RefusesTypesThatItDoesNotCompute) {
+  const Support support = typed().supports(DType::f16, {{"THREADS", 64}, {"VEC_ITEMS", 2}}, kT4);
+  EXPECT_FALSE(support);
+  EXPECT_EQ(support.reason, "typed computes f32, bf16, not f16");
+  EXPECT_TRUE(typed().computes(DType::bf16));
+  EXPECT_FALSE(typed().computes(DType::f16));
+}
+
+TEST(RowKernel, OnlyAKernelOfSeveralTypesIsToldItsType) {
+  const Constants constants{{"GRID", 8}, {"THREADS", 64}, {"VEC_ITEMS", 2}};
+  EXPECT_EQ(to_string(typed().macros(DType::bf16, constants)), "THREADS=64 VEC_ITEMS=2 TYPE=bf16");
+  EXPECT_EQ(to_string(typed().macros(DType::f32, constants)), "THREADS=64 VEC_ITEMS=2 TYPE=f32");
+  EXPECT_EQ(to_string(registry().at("v9").macros(DType::f32, constants)), "THREADS=64 VEC_ITEMS=2");
+}
+
 TEST(RowKernel, GridFollowsTheOwnerOfARow) {
   EXPECT_EQ(registry().at("v5").geometry(f32(1025, 257), {{"THREADS", 256}}), (Geometry{1025, 256, 0}));
   EXPECT_EQ(registry().at("v8").geometry(f32(1025, 257), {{"THREADS", 256}}), (Geometry{129, 256, 0}));

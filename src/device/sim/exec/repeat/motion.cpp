@@ -30,6 +30,8 @@ Rules make_rules() {
     add("shl.b" + bits, MotionRule::shift_left);
     add("and.b" + bits, MotionRule::bit_and);
     add("selp.b" + bits, MotionRule::select);
+    add("min.s" + bits, MotionRule::minimum_signed);
+    add("max.s" + bits, MotionRule::maximum_signed);
     add("setp.eq.u" + bits, MotionRule::equal);
     add("setp.ne.u" + bits, MotionRule::not_equal);
     add("setp.lt.u" + bits, MotionRule::less_unsigned);
@@ -127,6 +129,15 @@ bool follow_lane(MotionRule rule, const std::array<MovingOperand, 3>& operands, 
     follow_comparison(rule, with_sign ? Wide{a.signed_value(lane)} : Wide{a.value(lane)}, a_rate,
                       with_sign ? Wide{b.signed_value(lane)} : Wide{b.value(lane)}, b_rate, reach);
     result = 0;
+    return true;
+  }
+  if (rule == MotionRule::minimum_signed || rule == MotionRule::maximum_signed) {
+    // The same one of the two stays the result.
+    for (const MovingOperand* one : {&a, &b})
+      if (one->rate(lane) != 0) keep_signed(*one, lane, reach);
+    const Wide left = a.signed_value(lane), right = b.signed_value(lane);
+    follow_comparison(MotionRule::less_signed, left, a_rate, right, b_rate, reach);
+    result = (left < right) == (rule == MotionRule::minimum_signed) ? a_rate : b_rate;
     return true;
   }
   switch (rule) {

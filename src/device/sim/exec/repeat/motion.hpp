@@ -57,6 +57,8 @@ enum class MotionRule : std::uint8_t {
   widen_signed,
   narrow,
   select,
+  minimum_signed,
+  maximum_signed,
   equal,
   not_equal,
   less_unsigned,
