@@ -7,40 +7,20 @@
 #include "common/launch.cuh"
 
 #define SHARED_ITEMS 0
-#define KEEP 0
 #define ROW_CAPACITY 0x7fffffff
-#include "common/held.cuh"
 #include "common/part.cuh"
+#include "common/vectors.cuh"
 
 constexpr int kStep = THREADS * VEC_ITEMS;  // vectors that the block takes at a time
-
-struct Share {
-  uint4 vectors[VEC_ITEMS];
-
-  __device__ void fetch(const Row& row, int first) {
-#pragma unroll
-    for (int i = 0; i < VEC_ITEMS; ++i) {
-      const int at = (first + i * THREADS) * kVector;
-      vectors[i] = own_elements(row, at, row.fetch(at));
-    }
-  }
-
-  __device__ float maximum() const {
-    unsigned word = vector_max(vectors[0]);
-#pragma unroll
-    for (int i = 1; i < VEC_ITEMS; ++i) word = max_words(word, vector_max(vectors[i]));
-    return word_max(word);
-  }
-};
 
 // The state of a thread's share of the part: its sums are rescaled when a step raises the maximum.
 __device__ inline float2 reduce(const Part& part) {
   float m = -kFloatMax;
   float sum[4] = {};
   for (int at = part.first + static_cast<int>(threadIdx.x); at * kVector < part.row.end; at += kStep) {
-    Share share;
-    share.fetch(part.row, at);
-    const float higher = fmaxf(m, share.maximum());
+    Vectors<VEC_ITEMS> vectors;
+    vectors.load(part.row, at);
+    const float higher = fmaxf(m, maximum(vectors));
     const float factor = rescale_factor(m - higher);
     m = higher;
 #pragma unroll
@@ -48,7 +28,7 @@ __device__ inline float2 reduce(const Part& part) {
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float v[kVector];
-      unpack(share.vectors[i], v);
+      unpack(vectors.v[i], v);
 #pragma unroll
       for (int k = 0; k < kVector; ++k) sum[k % 4] += exponential(v[k] - m);
     }
@@ -61,16 +41,17 @@ __device__ inline void write(const Part& part, float2 row) {
   const int steps = ((part.row.end + kVector - 1) / kVector - part.first + kStep - 1) / kStep;
   for (int step = steps - 1; step >= 0; --step) {
     const int first = part.first + step * kStep + static_cast<int>(threadIdx.x);
-    Share share;
-    share.fetch(part.row, first);
+    Vectors<VEC_ITEMS> vectors;
+    vectors.load(part.row, first);
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float v[kVector];
-      unpack(share.vectors[i], v);
+      unpack(vectors.v[i], v);
 #pragma unroll
       for (int k = 0; k < kVector; ++k) v[k] = exponential(v[k] - row.x) * scale;
-      part.row.store((first + i * THREADS) * kVector, pack(v));
+      vectors.v[i] = pack(v);
     }
+    vectors.store(part.row, first);
   }
 }
 

@@ -9,9 +9,8 @@
 #include "common/launch.cuh"
 
 #define SHARED_ITEMS 0
-#define KEEP 0
-#include "common/held.cuh"
 #include "common/part.cuh"
+#include "common/vectors.cuh"
 
 constexpr int kStageVectors = THREADS * VEC_ITEMS;
 constexpr int kAhead = STAGES - LAG - 1;
@@ -59,21 +58,20 @@ struct Ring {
 
 // The state of a thread's share of a part.
 __device__ inline float2 reduce(const Part& part, const uint4* stage) {
-  uint4 vectors[VEC_ITEMS];
+  Vectors<VEC_ITEMS> vectors;
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) {
-    const int at = i * THREADS + static_cast<int>(threadIdx.x);
-    vectors[i] = own_elements(part.row, (part.first + at) * kVector, stage[at]);
+    const int number = i * THREADS + static_cast<int>(threadIdx.x);
+    const int at = (part.first + number) * kVector;
+    vectors.v[i] = stage[number];
+    if (!part.row.whole(at)) vectors.v[i] = own_elements(part.row, at, vectors.v[i]);
   }
-  unsigned word = vector_max(vectors[0]);
-#pragma unroll
-  for (int i = 1; i < VEC_ITEMS; ++i) word = max_words(word, vector_max(vectors[i]));
-  const float m = finite(group_max<kWidth>(word_max(word)));
+  const float m = finite(group_max<kWidth>(maximum(vectors)));
   float sum[4] = {};
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) {
     float v[kVector];
-    unpack(vectors[i], v);
+    unpack(vectors.v[i], v);
 #pragma unroll
     for (int k = 0; k < kVector; ++k) sum[k % 4] += exponential(v[k] - m);
   }
@@ -82,15 +80,16 @@ __device__ inline float2 reduce(const Part& part, const uint4* stage) {
 
 __device__ inline void write(const Part& part, const uint4* stage, float2 row) {
   const float scale = reciprocal(row.y);
+  Vectors<VEC_ITEMS> vectors;
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) {
-    const int at = i * THREADS + static_cast<int>(threadIdx.x);
     float v[kVector];
-    unpack(stage[at], v);
+    unpack(stage[i * THREADS + threadIdx.x], v);
 #pragma unroll
     for (int k = 0; k < kVector; ++k) v[k] = exponential(v[k] - row.x) * scale;
-    part.row.store((part.first + at) * kVector, pack(v));
+    vectors.v[i] = pack(v);
   }
+  vectors.store(part.row, part.first + static_cast<int>(threadIdx.x));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) ring(const Storage* x, Storage* y, long long M,

@@ -14,6 +14,13 @@ __device__ inline unsigned warp_id() {
   return threadIdx.x / kWarp;
 }
 
+// blockIdx.x, read where this is written: the compiler knows nothing of what follows from it.
+__device__ inline unsigned block_id() {
+  unsigned id;
+  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(id));
+  return id;
+}
+
 // Start of row r. Row bases are 64-bit: r * N passes 2^32 for matrices of a few gigabytes.
 template <typename T>
 __device__ inline T* row_start(T* matrix, long long r, long long N) {

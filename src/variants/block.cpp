@@ -1,14 +1,14 @@
-#include "variants/vector_kernel.hpp"
+#include "variants/part_kernel.hpp"
 
 namespace softmax_dispatch::variants {
 
 const Variant& block() {
-  static const VectorKernel variant({
+  static const PartKernel variant({
       .id = "block",
-      .summary = "one exponential per element and one barrier per row, the next row loaded ahead",
-      .needs = "N <= THREADS * VEC_ITEMS vectors",
+      .summary = "the row held by one block, one exponential or two per element, one barrier",
+      .needs = "N <= THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
       .complexity = 6,
-      .place = RowPlace::block,
+      .exchange = Exchange::none,
   });
   return variant;
 }

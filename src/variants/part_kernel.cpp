@@ -9,10 +9,11 @@
 namespace softmax_dispatch {
 namespace {
 
+constexpr std::int64_t kMostItems = 16;
 constexpr std::int64_t kVectorRegisters = 4;
 constexpr std::int64_t kVectorBytes = 16;
 /// Registers that a kernel needs beside its vectors before ptxas spills: seen with NVRTC 13.0 on sm_75 and sm_90.
-constexpr std::int64_t kWorkingRegisters = 32;
+constexpr std::int64_t kWorkingRegisters = 34;
 /// Shared memory of a block besides its vectors: states and barriers, and what the system takes.
 constexpr std::int64_t kOtherSharedBytes = 2048;
 /// exchange.cuh: a header, and a slot for each part.
@@ -33,14 +34,16 @@ constexpr int kClusterMajor = 9;  // compute capability with clusters and bulk c
 PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
   const bool ring = traits_.exchange == Exchange::ring;
   axes_.push_back({.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads});
-  axes_.push_back({.name = "PARTS", .most = traits_.most_parts});
-  axes_.back().power_of_two = traits_.exchange == Exchange::cluster;
-  axes_.push_back({.name = "VEC_ITEMS", .most = 16});
+  if (traits_.exchange != Exchange::none) {
+    axes_.push_back({.name = "PARTS", .most = traits_.most_parts});
+    axes_.back().power_of_two = traits_.exchange == Exchange::cluster;
+  }
+  axes_.push_back({.name = "VEC_ITEMS", .most = kMostItems});
   if (ring) {
     axes_.push_back({.name = "STAGES", .least = 3, .most = 16});
     axes_.push_back({.name = "LAG", .most = 8});
   } else if (traits_.exchange != Exchange::launches) {
-    axes_.push_back({.name = "SHARED_ITEMS", .least = 0, .most = 16});
+    axes_.push_back({.name = "SHARED_ITEMS", .least = 0, .most = kMostItems});
     axes_.push_back({.name = "KEEP", .least = 0, .most = 1});
   }
   axes_.push_back({.name = "BLOCKS", .most = 32});
@@ -55,6 +58,10 @@ std::vector<DType> PartKernel::dtypes() const {
 
 bool PartKernel::has(std::string_view axis) const {
   return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& one) { return one.name == axis; });
+}
+
+std::int64_t PartKernel::parts(const Constants& constants) const {
+  return has("PARTS") ? value_of(constants, "PARTS") : 1;
 }
 
 std::int64_t PartKernel::vectors_of_thread(const Constants& constants) const {
@@ -97,20 +104,22 @@ Support PartKernel::fits(DType dtype, const Constants& constants, const Target& 
   return Support::yes();
 }
 
+Support PartKernel::exists(const ArchLimits& limits) const {
+  const bool newer = traits_.exchange == Exchange::cluster || traits_.exchange == Exchange::ring;
+  if (!newer || limits.major >= kClusterMajor) return Support::yes();
+  return Support::no(
+      fmt::format("{} needs compute capability {}.0 or newer, and {} is older", id(), kClusterMajor, limits.arch));
+}
+
 Support PartKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
   if (const Support axes = check_axes(*this, dtype, constants, target); !axes) return axes;
-  const bool newer = traits_.exchange == Exchange::cluster || traits_.exchange == Exchange::ring;
-  if (newer && target.limits.major < kClusterMajor) {
-    return Support::no(fmt::format("{} needs compute capability {}.0 or newer, and {} is older", id(), kClusterMajor,
-                                   target.limits.arch));
-  }
+  if (const Support arch = exists(target.limits); !arch) return arch;
   if (traits_.exchange == Exchange::ring && value_of(constants, "STAGES") < value_of(constants, "LAG") + 2)
     return Support::no("STAGES must be LAG + 2 or more: one part is reduced, and one is on its way");
   if (has("GRID")) {
     const std::int64_t grid = value_of(constants, "GRID");
-    if (grid < value_of(constants, "PARTS"))
-      return Support::no(
-          fmt::format("GRID={} has no room for the PARTS={} of a row", grid, value_of(constants, "PARTS")));
+    if (grid < parts(constants))
+      return Support::no(fmt::format("GRID={} has no room for the PARTS={} of a row", grid, parts(constants)));
     const std::int64_t held = value_of(constants, "BLOCKS") * target.sm_count;
     if (held > 0 && grid > held) {
       return Support::no(
@@ -127,7 +136,7 @@ Support PartKernel::supports(const Problem& problem, const Constants& constants,
     return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
                                    to_string(Config{std::string(id()), constants, problem.dtype})));
   }
-  const std::int64_t parts = value_of(constants, "PARTS");
+  const std::int64_t parts = this->parts(constants);
   if (problem.M > kMostBlocks / parts)
     return Support::no(fmt::format("M={} rows of PARTS={} are more blocks than a grid may have", problem.M, parts));
   const Geometry shape = geometry(problem, constants);
@@ -144,14 +153,14 @@ std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) con
   if (traits_.exchange == Exchange::launches) return kLongestRow;
   const std::int64_t vector = vector_elements(dtype);
   const std::int64_t elements =
-      value_of(constants, "PARTS") * value_of(constants, "THREADS") * vectors_of_thread(constants) * vector;
+      parts(constants) * value_of(constants, "THREADS") * vectors_of_thread(constants) * vector;
   // Bulk copies are by whole vectors, and a row that begins late in its first needs one more.
   return traits_.exchange == Exchange::ring ? elements - (vector - 1) : elements;
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
   const std::int64_t chain = dtype == DType::f32 ? kChain : kChain16;
-  const std::int64_t threads = value_of(constants, "PARTS") * value_of(constants, "THREADS");
+  const std::int64_t threads = parts(constants) * value_of(constants, "THREADS");
   return std::min(capacity_N(dtype, constants), kChains * chain * threads);
 }
 
@@ -169,29 +178,41 @@ Constants PartKernel::with_derived(DType dtype, Constants constants, const Targe
   }
   if (has("GRID")) {
     const std::int64_t held = value_of(constants, "BLOCKS") * std::max(1, target.sm_count);
-    constants.try_emplace("GRID", target.sm_count > 0 ? held : std::max(held, value_of(constants, "PARTS")));
+    constants.try_emplace("GRID", target.sm_count > 0 ? held : std::max(held, parts(constants)));
   }
   return constants;
 }
 
-Constants PartKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
-  Constants full = partial;
-  const std::int64_t threads = full.try_emplace("THREADS", 256).first->second;
+/// Everything that is not set, for rows of the problem by blocks of `threads`.
+Constants PartKernel::with_defaults(const Problem& problem, Constants full, std::int64_t threads,
+                                    const Target& target) const {
+  threads = full.try_emplace("THREADS", threads).first->second;
   const std::int64_t of_thread =
       std::max<std::int64_t>(1, ceil_div(problem.N, threads * vector_elements(problem.dtype)));
   if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
   if (has("STAGES")) full.try_emplace("STAGES", 4);
   if (has("LAG")) full.try_emplace("LAG", std::max<std::int64_t>(1, value_of(full, "STAGES") - 2));
   full.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);
-  if (!full.contains("PARTS")) {
-    std::int64_t parts = 1;
+  if (has("PARTS") && !full.contains("PARTS")) {
     constexpr std::int64_t kItems = 4;
+    std::int64_t parts = 1;
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
     full["PARTS"] = parts;
   }
-  // One more than the length asks for, so that a misaligned row fits the ring.
-  full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(ceil_div(of_thread + 1, value_of(full, "PARTS")), 1, 16));
-  full = with_derived(problem.dtype, std::move(full), target);
+  // A misaligned row has one vector more, for which the ring must have room.
+  const std::int64_t more = traits_.exchange == Exchange::ring ? 1 : 0;
+  const std::int64_t items = traits_.exchange == Exchange::launches ? 4 : ceil_div(of_thread + more, parts(full));
+  const std::int64_t shared = has("SHARED_ITEMS") ? value_of(full, "SHARED_ITEMS") : 0;
+  full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(items - shared, 1, kMostItems));
+  return with_derived(problem.dtype, std::move(full), target);
+}
+
+Constants PartKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
+  constexpr std::int64_t kLeastThreads = 128;
+  Constants full = with_defaults(problem, partial, kLeastThreads, target);
+  // Where THREADS is free, more threads hold a longer row.
+  for (std::int64_t threads = 2 * kLeastThreads; threads <= 1024 && !supports(problem, full, target); threads *= 2)
+    full = with_defaults(problem, partial, threads, target);
   if (const Support support = supports(problem, full, target); !support) {
     throw_error(StatusCode::unsupported, "{} cannot serve {} on {}: {}", id(), to_string(problem), target.limits.arch,
                 support.reason);
@@ -199,17 +220,34 @@ Constants PartKernel::complete(const Problem& problem, const Constants& partial,
   return full;
 }
 
+bool PartKernel::worthwhile_block(DType dtype, const Constants& constants) const {
+  const std::int64_t threads = value_of(constants, "THREADS");
+  const std::int64_t in_registers = value_of(constants, "VEC_ITEMS");
+  const std::int64_t in_shared = value_of(constants, "SHARED_ITEMS");
+  if (threads < 64) return false;
+  // Shared memory is for what the registers hold too little of.
+  constexpr std::int64_t kLongRowBytes = 1 << 14, kMostBeside = 4;
+  const std::int64_t bytes = threads * (in_registers + in_shared) * kVectorBytes;
+  if (in_shared > 0 && (bytes < kLongRowBytes || in_registers > kMostBeside)) return false;
+  // Few threads that hold much, or many that hold little, where half as much would do.
+  return in_registers > 1 || in_shared > 0 || threads <= 512 || dtype == DType::f32;
+}
+
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
 bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
   const std::int64_t threads = value_of(constants, "THREADS");
-  const std::int64_t parts = value_of(constants, "PARTS");
+  const std::int64_t parts = this->parts(constants);
   const std::int64_t elements = vectors_of_thread(constants) * vector_elements(dtype);  // of a thread
   constexpr std::int64_t kMostElements = 64;
-  if (threads < 128 || elements > kMostElements || parts < 2) return false;
+  if (elements > kMostElements) return false;
+  if (traits_.exchange == Exchange::none) return worthwhile_block(dtype, constants);
+  if (threads < 128 || parts < 2) return false;
   // Shorter rows are for one block.
   constexpr std::int64_t kShortestRow = 8192;
   if (traits_.exchange != Exchange::launches && capacity_N(dtype, constants) < kShortestRow) return false;
   switch (traits_.exchange) {
+    case Exchange::none:
+      break;
     case Exchange::cluster:
       return threads <= 512 && elements >= 8;
     case Exchange::slots:
@@ -251,6 +289,7 @@ std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders
 std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) const {
   std::vector<Constants> result;
   const auto add = [&](Constants config) {
+    if (!has("PARTS")) config.erase("PARTS");
     for (const Axis& axis : axes_) {
       if (axis.name == "SHARED_ITEMS") config.try_emplace("SHARED_ITEMS", 0);
       if (axis.name == "STAGES") config.try_emplace("STAGES", 3);
@@ -274,7 +313,7 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
 
 std::vector<std::int64_t> PartKernel::boundaries_N(DType dtype, const Constants& constants) const {
   const std::int64_t vector = vector_elements(dtype);
-  const std::int64_t parts = value_of(constants, "PARTS");
+  const std::int64_t parts = this->parts(constants);
   const std::int64_t capacity = capacity_N(dtype, constants);
   const std::int64_t turn = value_of(constants, "THREADS") * vector * parts;
   // Fewer vectors than parts; one turn of all threads; and the whole capacity, where that ends at some length.
@@ -289,12 +328,14 @@ std::int64_t PartKernel::rows_per_block(const Constants& /*constants*/) const {
 
 Geometry PartKernel::geometry(const Problem& problem, const Constants& constants) const {
   Geometry shape;
-  const std::int64_t parts = value_of(constants, "PARTS");
+  const std::int64_t parts = this->parts(constants);
   shape.block = static_cast<int>(value_of(constants, "THREADS"));
   shape.shared_bytes = shared_bytes(constants);
   shape.overlaps = true;
   shape.grid = parts * std::min(problem.M, kMostBlocks / parts);
   switch (traits_.exchange) {
+    case Exchange::none:
+      break;
     case Exchange::cluster:
       shape.cluster = static_cast<int>(parts);
       break;

@@ -9,6 +9,7 @@ namespace softmax_dispatch {
 
 /// How the blocks of a row learn of each other's maximum and sum.
 enum class Exchange {
+  none,     ///< There is one block for a row.
   cluster,  ///< Through distributed shared memory of a thread-block cluster.
   slots,    ///< Through global memory, by blocks that wait for each other: a cooperative launch.
   ring,     ///< The same, with parts of many rows on their way through shared memory.
@@ -24,7 +25,8 @@ struct PartKernelTraits {
   std::int64_t most_parts = 1;
 };
 
-/// A kernel of the family that computes a row in PARTS parts, in as many blocks, for every type. BLOCKS is how many
+/// A kernel of the family that computes a row in PARTS parts (one, where that is no axis), in as many blocks, for every
+/// type. BLOCKS is how many
 /// blocks an SM is to hold (__launch_bounds__). Of a part, VEC_ITEMS vectors of each thread are in registers and
 /// SHARED_ITEMS in shared memory. The grid of a cooperative launch has at most GRID blocks.
 class PartKernel : public Variant {
@@ -39,6 +41,7 @@ class PartKernel : public Variant {
   const std::vector<Axis>& axes() const override { return axes_; }
   int complexity() const override { return traits_.complexity; }
 
+  Support exists(const ArchLimits& limits) const override;
   Support supports(DType dtype, const Constants& constants, const Target& target) const override;
   Support supports(const Problem& problem, const Constants& constants, const Target& target) const override;
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
@@ -53,10 +56,13 @@ class PartKernel : public Variant {
 
  private:
   bool has(std::string_view axis) const;
+  std::int64_t parts(const Constants& constants) const;
   std::int64_t vectors_of_thread(const Constants& constants) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   std::int64_t shared_bytes(const Constants& constants) const;
   Support fits(DType dtype, const Constants& constants, const Target& target) const;
+  Constants with_defaults(const Problem& problem, Constants full, std::int64_t threads, const Target& target) const;
+  bool worthwhile_block(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
   /// BLOCKS, KEEP and GRID, as far as they are not set.
   Constants with_derived(DType dtype, Constants constants, const Target& target) const;
