@@ -59,8 +59,11 @@ std::vector<std::int64_t> cut(const std::vector<std::int64_t>& values, const Ran
 
 Ladders Sweep::ladders(const Variant& variant) const {
   Ladders result = axes;
-  if (variant.scans() > 1)
-    for (const auto& [axis, values] : rescanning) result.insert_or_assign(axis, values);
+  const auto take = [&](const Ladders& others) {
+    for (const auto& [axis, values] : others) result.insert_or_assign(axis, values);
+  };
+  if (variant.dtypes() == std::vector{DType::f32}) take(f32_only);
+  if (variant.scans() > 1) take(rescanning);
   return result;
 }
 
@@ -76,14 +79,15 @@ Sweep load_sweep(std::string_view name) {
 
 Sweep parse_sweep(std::string_view text, std::string_view name) {
   const yaml::Node root = yaml::parse(text, fmt::format("sweep {}", name));
-  root.only({"M", "N", "max_elements", "axes", "rescanning", "max_launches", "race_factor", "screen_replays",
-             "finalist_factor", "final_replays"});
+  root.only({"M", "N", "max_elements", "axes", "f32_only", "rescanning", "max_launches", "race_factor",
+             "screen_replays", "finalist_factor", "final_replays"});
   Sweep sweep;
   sweep.name = name;
   sweep.M = ascending(root.at("M"));
   sweep.N = ascending(root.at("N"));
   sweep.max_elements = positive(root.at("max_elements"));
   sweep.axes = ladders_of(root.at("axes"));
+  if (const yaml::Node* f32_only = root.find("f32_only")) sweep.f32_only = ladders_of(*f32_only);
   if (const yaml::Node* rescanning = root.find("rescanning")) sweep.rescanning = ladders_of(*rescanning);
   sweep.max_launches = positive_int(root.at("max_launches"));
   sweep.race_factor = factor(root.at("race_factor"));

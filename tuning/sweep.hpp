@@ -16,6 +16,7 @@ struct Sweep {
   std::vector<std::int64_t> M, N;  ///< The grid of shapes, ascending.
   std::int64_t max_elements = 0;   ///< Shapes with M * N above it are left out.
   Ladders axes;                    ///< Values per axis; GRID in blocks per SM.
+  Ladders f32_only;                ///< Other values for variants that compute f32 alone, the published experiments.
   Ladders rescanning;          ///< Other values for variants that read a row more than once: there capacity is cheap.
   int max_launches = 0;        ///< Most launches in one graph.
   double race_factor = 0;      ///< A candidate this many times slower than the best is not measured further.

@@ -157,33 +157,59 @@ Constants VectorKernel::complete(const Problem& problem, const Constants& partia
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
 bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
-  const auto of = [&](std::string_view axis) { return value_of(constants, axis); };
-  const std::int64_t threads = of("THREADS");
-  const std::int64_t items = of(capacity_axis());
-  const std::int64_t elements = items * unit(dtype);  // of a thread
-  constexpr std::int64_t kMostElements = 64;
+  constexpr std::int64_t kMostElements = 64;  // of a thread: beyond, too few threads are on the device
+  const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
-  const bool whole_warp = traits_.place != RowPlace::block && of("LANES") == kWarpThreads;
+  if (has("GRID") && !walks_well(constants, target)) return false;
+  switch (traits_.place) {
+    case RowPlace::lanes:
+      return worthwhile_lanes(constants, elements);
+    case RowPlace::block: {
+      // Many elements of a thread hide the barrier; few serve where a matrix has less rows than the device has SMs.
+      const std::int64_t threads = value_of(constants, "THREADS");
+      const bool one_row = threads >= 512 && value_of(constants, "PREFETCH") == 0;
+      return threads > kWarpThreads && (elements >= 16 || one_row);
+    }
+    case RowPlace::tile:
+      break;
+  }
+  return worthwhile_tile(constants);
+}
 
-  if (traits_.place == RowPlace::tile) {
-    // One or two rounds of rows for a block of no more than eight warps; each capacity in few ways.
-    const std::int64_t lanes_needed = of("TILE_ROWS") * of("LANES");
-    if (threads < kDefaultThreads || threads > 256 || (lanes_needed != threads && lanes_needed != 2 * threads))
-      return false;
-    return items >= 8 && (whole_warp || items < 16);
-  }
-  if ((of("PREFETCH") == 1) != (of("GRID") > 0)) return false;
-  if (of("GRID") > 0) {
-    // Blocks that walk are on the device all the time: few leave it idle, more than it holds come one after another.
-    const std::int64_t of_sm = of("GRID") / std::max(1, target.sm_count) * threads;
-    if (of_sm > target.limits.max_threads_per_sm || of_sm < target.limits.max_threads_per_sm / 2) return false;
-  }
-  if (traits_.place == RowPlace::block) return threads > kWarpThreads && elements >= 8;
-  // Warps that need no barrier are as good in any block.
-  if (threads != kDefaultThreads) return false;
-  if (of("ROWS") > 1 && (of("PREFETCH") == 1 || of("ROWS") * elements > kMostElements / 2)) return false;
-  // Two or three vectors of a lane keep enough bytes in flight: rows that need more take more lanes.
-  return whole_warp ? items >= 2 : items == 2 || items == 3 || (items == 1 && of("LANES") == 1);
+/// Blocks that walk load ahead and are on the device all at once: few leave it idle, more than it holds come one after
+/// another. Cache hints and walking are tried one at a time.
+bool VectorKernel::walks_well(const Constants& constants, const Target& target) const {
+  const std::int64_t grid = value_of(constants, "GRID");
+  if ((value_of(constants, "PREFETCH") == 1) != (grid > 0)) return false;
+  if (grid == 0) return true;
+  const std::int64_t most = target.limits.max_threads_per_sm;
+  const std::int64_t of_sm = grid / std::max(1, target.sm_count) * value_of(constants, "THREADS");
+  return value_of(constants, "STREAM") == 1 && of_sm <= most && of_sm >= most / 2;
+}
+
+bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t elements) const {
+  const std::int64_t lanes = value_of(constants, "LANES");
+  const std::int64_t items = value_of(constants, "VEC_ITEMS");
+  const std::int64_t rows = value_of(constants, "ROWS");
+  // Warps without a barrier are as good in any block.
+  if (value_of(constants, "THREADS") != kDefaultThreads) return false;
+  // Both keep more bytes in flight, and one is enough.
+  if (rows > 1 && (value_of(constants, "PREFETCH") == 1 || rows * elements > 32)) return false;
+  // Two or three vectors of a lane do, too: a longer row takes more lanes.
+  if (lanes == kWarpThreads) return items >= 2;
+  return items == 2 || items == 3 || (items == 1 && lanes == 1);
+}
+
+/// One or two rounds of rows for every lane; each capacity in few ways.
+bool VectorKernel::worthwhile_tile(const Constants& constants) const {
+  const std::int64_t lanes = value_of(constants, "LANES");
+  const std::int64_t items = value_of(constants, "ITEMS");
+  const std::int64_t threads = value_of(constants, "THREADS");
+  const bool whole_warp = lanes == kWarpThreads;
+  if (threads != (whole_warp ? 2 : 1) * kDefaultThreads || value_of(constants, "STREAM") == 0) return false;
+  const std::int64_t needed = value_of(constants, "TILE_ROWS") * lanes;
+  if (needed != threads && needed != 2 * threads) return false;
+  return items >= 8 && (whole_warp || (lanes > 1 && items < 16));
 }
 
 std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
@@ -197,7 +223,7 @@ std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladde
 }
 
 std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target) const {
-  const std::int64_t walking = std::max(1, target.sm_count);
+  constexpr std::int64_t kWalking = 3;  // blocks: few, so that each has several rows in a matrix of some
   std::vector<Constants> result;
   // The largest capacity that the other constants leave.
   const auto add_largest = [&](Constants constants) {
@@ -212,24 +238,21 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
   };
   switch (traits_.place) {
     case RowPlace::lanes: {
-      const Constants one{{"LANES", 1}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}};
-      result.push_back(one);
-      result.back().insert({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}});
-      result.push_back({{"THREADS", 128}, {"LANES", 8}, {"ROWS", 2}, {"VEC_ITEMS", 2}, {"PREFETCH", 1}, {"STREAM", 0}});
-      result.back()["GRID"] = walking;
+      const Constants plain{{"LANES", 1}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}};
+      result = {plain, {{"LANES", 8}, {"ROWS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
+      result[0].insert({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}});
+      result[1].insert({{"THREADS", kDefaultThreads}, {"VEC_ITEMS", 2}});
       add_largest({{"THREADS", 1024}, {"LANES", 32}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
-      add_largest({{"THREADS", 128}, {"LANES", 32}, {"ROWS", 1}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", walking}});
       break;
     }
     case RowPlace::block:
-      result.push_back({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      result = {{{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}},
+                {{"THREADS", 64}, {"VEC_ITEMS", 4}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
       add_largest({{"THREADS", 1024}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
-      add_largest({{"THREADS", 64}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", walking}});
-      add_largest({{"THREADS", 1024}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", walking}});
       break;
     case RowPlace::tile:
-      result.push_back({{"THREADS", kWarpThreads}, {"LANES", 1}, {"ITEMS", 1}, {"TILE_ROWS", 1}, {"STREAM", 0}});
-      result.push_back({{"THREADS", 128}, {"LANES", 8}, {"ITEMS", 10}, {"TILE_ROWS", 37}, {"STREAM", 1}});
+      result = {{{"THREADS", kWarpThreads}, {"LANES", 1}, {"ITEMS", 1}, {"TILE_ROWS", 1}, {"STREAM", 0}},
+                {{"THREADS", kDefaultThreads}, {"LANES", 8}, {"ITEMS", 10}, {"TILE_ROWS", 37}, {"STREAM", 1}}};
       add_largest({{"THREADS", 1024}, {"LANES", 32}, {"TILE_ROWS", 16}, {"STREAM", 0}});
       break;
   }

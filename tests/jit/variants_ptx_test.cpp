@@ -3,11 +3,15 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "jit/compiler.hpp"
 #include "jit/ptx.hpp"
 #include "jit/test_nvrtc.hpp"
+#include "support/configs.hpp"
+#include "support/dtype.hpp"
+#include "variants/registry.hpp"
 
 namespace softmax_dispatch {
 namespace {
@@ -15,9 +19,14 @@ namespace {
 class VariantsPtx : public testing::TestWithParam<const char*> {
  protected:
   std::vector<ptx::Instruction> code(const std::string& id, const Constants& constants) {
+    return code_of_type(id, std::nullopt, constants);
+  }
+  std::vector<ptx::Instruction> code_of_type(const std::string& id, std::optional<DType> dtype,
+                                             const Constants& constants) {
     const auto nvrtc = test_nvrtc(GetParam());
     if (!nvrtc) return {};
-    return ptx::parse(jit::Compiler(nvrtc, jit::Sources::product(), nullptr).compile_ptx(id, constants, "sm_75"));
+    return ptx::parse(
+        jit::Compiler(nvrtc, jit::Sources::product(), nullptr).compile_ptx(id, {constants, dtype}, "sm_75"));
   }
 };
 
@@ -95,6 +104,82 @@ TEST_P(VariantsPtx, PrivateArraysStayInRegisters) {
     const auto kernel = code(id, constants);
     EXPECT_TRUE(ptx::find(kernel, "ld.local").empty()) << id;
     EXPECT_TRUE(ptx::find(kernel, "st.local").empty()) << id;
+  }
+}
+
+TEST_P(VariantsPtx, VectorRowsAreReadAndWrittenOnceBy128BitsWithOneExponentialPerElement) {
+  SKIP_WITHOUT_NVRTC();
+  for (const DType dtype : kDTypes) {
+    const std::size_t vector = 16 / size_of(dtype);
+    for (const std::int64_t stream : {0, 1}) {
+      const auto check = [&](const char* id, const Constants& constants, std::size_t vectors,
+                             std::size_t exponentials) {
+        const auto kernel = code_of_type(id, dtype, constants);
+        const std::string name = std::string(id) + ' ' + to_string(dtype) + ' ' + to_string(constants);
+        const char* const load = stream == 1 ? "ld.global.cs.v4" : "ld.global.v4";
+        const char* const store = stream == 1 ? "st.global.cs.v4" : "st.global.v4";
+        EXPECT_EQ(ptx::find(kernel, load).size(), vectors) << name;
+        EXPECT_EQ(ptx::find(kernel, store).size(), vectors) << name;
+        EXPECT_EQ(ptx::find(kernel, "ex2.approx.ftz.f32").size(), exponentials) << name;
+        EXPECT_TRUE(ptx::find(kernel, "ld.local").empty()) << name;
+        EXPECT_TRUE(ptx::find(kernel, "ld.global.nc").empty()) << name << " cannot run in place";
+      };
+      const Constants common{{"PREFETCH", 0}, {"STREAM", stream}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
+      Constants lanes = common;
+      lanes.insert({{"LANES", 16}, {"ROWS", 1}});
+      check("lanes", lanes, 3, 3 * vector);
+      check("block", common, 3, 3 * vector + 2);  // and a factor for each warp, and one for the row
+    }
+  }
+}
+
+TEST_P(VariantsPtx, TilesMoveVectorsAndComputeOneExponentialPerElement) {
+  SKIP_WITHOUT_NVRTC();
+  for (const DType dtype : kDTypes) {
+    const Constants constants{{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 0}, {"THREADS", 128}, {"TILE_ROWS", 16}};
+    const auto kernel = code_of_type("tile", dtype, constants);
+    EXPECT_FALSE(ptx::find(kernel, "ld.global.v4").empty());
+    EXPECT_FALSE(ptx::find(kernel, "st.global.v4").empty());
+    EXPECT_EQ(ptx::find(kernel, "ex2.approx.ftz.f32").size(), 10u);
+  }
+}
+
+// The estimate of VectorKernel::supports() is on the safe side where registers are what bounds a row.
+TEST_P(VariantsPtx, VectorRowsAtTheLimitOfRegistersStayThere) {
+  SKIP_WITHOUT_NVRTC();
+  const jit::Compiler compiler(test_nvrtc(GetParam()), jit::Sources::product(), nullptr);
+  const Variant& block = registry().at("block");
+  for (const char* arch : {"sm_75", "sm_90"}) {
+    for (const DType dtype : kDTypes) {
+      for (const std::int64_t threads : {512, 1024}) {
+        for (const std::int64_t prefetch : {0, 1}) {
+          Constants constants{
+              {"GRID", 8}, {"PREFETCH", prefetch}, {"STREAM", 1}, {"THREADS", threads}, {"VEC_ITEMS", 48}};
+          while (!block.supports(dtype, constants, {arch_limits(arch), 40})) --constants["VEC_ITEMS"];
+          const auto kernel = compiler.compile("block", block.macros(dtype, constants), arch);
+          EXPECT_FALSE(kernel.resources.uses_local_memory())
+              << arch << ' ' << to_string(Config{"block", constants, dtype}) << ": " << kernel.resources.stack_bytes;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(VariantsPtx, LaunchesThatOverlapWaitBeforeTheirFirstAccess) {
+  SKIP_WITHOUT_NVRTC();
+  const jit::Compiler compiler(test_nvrtc(GetParam()), jit::Sources::product(), nullptr);
+  for (const Variant* variant : registry().all()) {
+    for (const Config& config : extremes_of(*variant, {arch_limits("sm_90"), 132})) {
+      const Problem problem{config.dtype, 1, 1};
+      if (!variant->geometry(problem, config.constants).overlaps) continue;
+      const auto kernel =
+          ptx::parse(compiler.compile_ptx(config.variant, variant->macros(config.dtype, config.constants), "sm_90"));
+      const auto waits = ptx::find(kernel, "griddepcontrol.wait");
+      ASSERT_FALSE(waits.empty()) << to_string(config);
+      for (const char* access : {"ld.global", "st.global", "cp.async.cg"})
+        for (const std::size_t at : ptx::find(kernel, access)) EXPECT_GT(at, waits.front()) << to_string(config);
+      EXPECT_FALSE(ptx::find(kernel, "griddepcontrol.launch_dependents").empty()) << to_string(config);
+    }
   }
 }
 

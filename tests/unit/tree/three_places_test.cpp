@@ -35,13 +35,18 @@ std::vector<std::string> kernel_files() {
   return stems;
 }
 
+/// An id without a digit is an ordinary word.
+bool is_word(const std::string& id) {
+  return id.find_first_of("0123456789") == std::string::npos;
+}
+
 /// Numbers of the lines that name the variant to the program: a literal that is the id or a configuration of it, or the
-/// id as a word of the code. Words in messages and comments don't count, and an id without a digit is an ordinary word,
-/// which counts in the registry's macro alone.
+/// id as a word of the code. Words in messages and comments don't count; an ordinary word counts in the registry's
+/// macro alone, and not as a key.
 std::vector<int> naming_lines(const std::string& text, const std::string& id) {
   if (text.find(id) == std::string::npos) return {};
-  const bool has_digit = id.find_first_of("0123456789") != std::string::npos;
-  std::vector<int> lines = matching_lines(strip(text, true), "\"" + id + "(\"| [A-Z_]+=)");
+  const bool has_digit = !is_word(id);
+  std::vector<int> lines = matching_lines(strip(text, true), "(^|[^\\[])\"" + id + "(\"| [A-Z_]+=)");
   const std::string word = has_digit ? "\\b" + id + "\\b" : "SOFTMAX_DISPATCH_VARIANT\\(" + id + "\\)";
   const std::vector<int> words = matching_lines(strip(text, false), word);
   lines.insert(lines.end(), words.begin(), words.end());
@@ -65,6 +70,7 @@ TEST(ThreePlaces, EveryVariantHasItsDescriptorFile) {
 TEST(ThreePlaces, NamesAreFoundInCodeAndNotInProse) {
   EXPECT_THAT(naming_lines("f(\"v7\");\ng(\"v7 THREADS=32\");\nh(v7);", "v7"), ElementsAre(1, 2, 3));
   EXPECT_THAT(naming_lines("// v7\nf(\"as in v7\");\nv7_other();", "v7"), IsEmpty());
+  EXPECT_THAT(naming_lines("json[\"block\"] = f(\"tile\");", "block"), IsEmpty());
   EXPECT_THAT(naming_lines("bool unbounded;\nf(\"unbounded\");\nSOFTMAX_DISPATCH_VARIANT(unbounded)", "unbounded"),
               ElementsAre(2, 3));
 }
@@ -87,8 +93,9 @@ TEST(ThreePlaces, NoBuildFileOrSweepNamesAVariant) {
       files({"src", "tuning", "cli", "cmake", "configs/sweeps", "configs/devices", "CMakeLists.txt"},
             {".cmake", ".txt", ".yaml"});
   for (const std::string& id : registry_ids()) {
+    const std::string name = is_word(id) ? "\"" + id + "\"|\\b" + id + " [A-Z_]+=" : "\\b" + id + "\\b";
     for (const File& file : all)
-      EXPECT_THAT(matching_lines(file.text, "\\b" + id + "\\b"), IsEmpty()) << file.path << " names " << id;
+      EXPECT_THAT(matching_lines(file.text, name), IsEmpty()) << file.path << " names " << id;
   }
 }
 

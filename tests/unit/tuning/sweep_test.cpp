@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 
+#include "support/dtype.hpp"
 #include "support/expect_error.hpp"
 #include "variants/registry.hpp"
 
@@ -89,6 +90,23 @@ TEST(LoadSweep, EveryEffortHasWhatATuneNeeds) {
             << name << " " << variant->id() << " " << to_string(dtype);
   }
   EXPECT_THAT(error_of(StatusCode::invalid_argument, [] { load_sweep("slow"); }), HasSubstr("quick"));
+}
+
+TEST(LoadSweep, TriesAFewHundredConfigurationsOfEachType) {
+  const auto count = [](const char* name, DType dtype, const Target& target) {
+    std::size_t all = 0;
+    const Sweep sweep = load_sweep(name);
+    for (const Variant* variant : registry().all())
+      if (variant->computes(dtype)) all += variant->enumerate(dtype, sweep.ladders(*variant), target).size();
+    return all;
+  };
+  for (const Target& target : {Target{arch_limits("sm_75"), 40}, Target{arch_limits("sm_90"), 132}}) {
+    for (const DType dtype : kDTypes) {
+      const std::size_t most = dtype == DType::f32 ? 50 : 0;  // kernels of f32 alone
+      EXPECT_LE(count("quick", dtype, target), 140 + most) << to_string(dtype) << ' ' << target.limits.arch;
+      EXPECT_LE(count("standard", dtype, target), 320 + 2 * most) << to_string(dtype) << ' ' << target.limits.arch;
+    }
+  }
 }
 
 }  // namespace
