@@ -165,6 +165,8 @@ std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) con
 }
 
 Constants PartKernel::with_derived(DType dtype, Constants constants, const Target& target) const {
+  // What is read twice should stay in the caches; the rest is in nobody's way there.
+  constants.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);
   if (has("KEEP")) {
     // Where it takes no more registers, or few in all.
     constexpr std::int64_t kCheapElements = 16;
@@ -192,7 +194,6 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
   if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
   if (has("STAGES")) full.try_emplace("STAGES", 4);
   if (has("LAG")) full.try_emplace("LAG", std::max<std::int64_t>(1, value_of(full, "STAGES") - 2));
-  full.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);
   if (has("PARTS") && !full.contains("PARTS")) {
     constexpr std::int64_t kItems = 4;
     std::int64_t parts = 1;
@@ -266,7 +267,7 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
 std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
   std::vector<Constants> configs{{}};
   for (const Axis& axis : axes_) {
-    if (axis.name == "BLOCKS" || axis.name == "KEEP" || axis.name == "GRID") continue;
+    if (axis.name == "BLOCKS" || axis.name == "KEEP" || axis.name == "GRID" || axis.name == "STREAM") continue;
     const auto ladder = ladders.find(axis.name);
     if (ladder == ladders.end()) {
       throw_error(StatusCode::invalid_argument, "the sweep has no values for the axis {} of {}: add them under `axes`",

@@ -47,7 +47,7 @@ class PartKernel : public Variant {
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
   std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
-  /// Without what cannot win: see worthwhile(). BLOCKS, KEEP and GRID follow from the others.
+  /// Without what cannot win: see worthwhile(). BLOCKS, KEEP, STREAM and GRID follow from the others.
   std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const override;
   std::vector<Constants> extremes(DType dtype, const Target& target) const override;
   std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const override;
@@ -64,7 +64,7 @@ class PartKernel : public Variant {
   Constants with_defaults(const Problem& problem, Constants full, std::int64_t threads, const Target& target) const;
   bool worthwhile_block(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
-  /// BLOCKS, KEEP and GRID, as far as they are not set.
+  /// BLOCKS, KEEP, STREAM and GRID, as far as they are not set.
   Constants with_derived(DType dtype, Constants constants, const Target& target) const;
 
   PartKernelTraits traits_;

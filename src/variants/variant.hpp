@@ -56,6 +56,8 @@ class Variant {
   /// Lower is simpler. Between variants that are equally fast within noise the simpler one is kept.
   virtual int complexity() const = 0;
 
+  /// Whether the architecture has what every configuration needs.
+  virtual Support exists(const ArchLimits& /*limits*/) const { return Support::yes(); }
   /// Whether the configuration exists at all for the type on the target: axes complete and in range, registers, shared
   /// memory. Answered before anything is compiled.
   virtual Support supports(DType dtype, const Constants& constants, const Target& target) const = 0;
