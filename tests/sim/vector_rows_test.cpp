@@ -1,0 +1,82 @@
+// Kernels that read rows in the aligned vectors that cover them touch nothing outside of the matrix: the memory before
+// and after it is missing, or was never written, and the simulator would say so.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "sim/sim_fixture.hpp"
+#include "support/dtype.hpp"
+#include "support/elements.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch::sim {
+namespace {
+
+struct Case {
+  std::int64_t M, N;
+  std::int64_t x_skew, y_skew;  // elements by which the matrices lie past the beginnings of their allocations
+  bool in_place;
+};
+constexpr Case kCases[] = {{5, 77, 1, 1, false}, {5, 77, 3, 0, false}, {9, 13, 2, 2, true},
+                           {1, 1, 1, 1, false},  {3, 64, 0, 0, true},  {4, 79, 1, 2, false}};
+
+std::vector<float> softmax(const std::vector<float>& x, std::int64_t M, std::int64_t N) {
+  std::vector<float> y(x.size());
+  for (std::int64_t r = 0; r < M; ++r) {
+    double sum = 0;
+    for (std::int64_t i = r * N; i < (r + 1) * N; ++i)
+      sum += std::exp(static_cast<double>(x[static_cast<std::size_t>(i)]));
+    for (std::int64_t i = r * N; i < (r + 1) * N; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      y[at] = static_cast<float>(std::exp(static_cast<double>(x[at])) / sum);
+    }
+  }
+  return y;
+}
+
+void run(const Config& config, const Case& one) {
+  const Variant& variant = registry().at(config.variant);
+  const auto device = simulated_t4();
+  const auto kernel =
+      device->load(product_ptx(config.variant, variant.macros(config.dtype, config.constants)), config.variant);
+  const std::size_t size = size_of(config.dtype);
+  const auto elements = static_cast<std::size_t>(one.M * one.N);
+  std::vector<float> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i * 7 % 31) / 8;
+
+  Buffer x(*device, (static_cast<std::size_t>(one.x_skew) + elements) * size);
+  Buffer other(*device, (static_cast<std::size_t>(one.y_skew) + elements) * size);
+  const DevicePtr from = x.get() + static_cast<DevicePtr>(one.x_skew) * size;
+  const DevicePtr to = one.in_place ? from : other.get() + static_cast<DevicePtr>(one.y_skew) * size;
+  const std::vector<std::byte> input = to_elements(config.dtype, values);
+  device->upload(from, input.data(), input.size());
+  const Problem problem{config.dtype, one.M, one.N};
+  Launch launch{kernel.get(), variant.geometry(problem, config.constants), from, to, one.M, one.N};
+  launch.element_bytes = static_cast<int>(size);
+  ASSERT_NO_THROW(device->launch(launch, {})) << to_string(config) << ' ' << to_string(problem);
+  device->synchronize();
+
+  std::vector<std::byte> output(input.size());
+  device->download(output.data(), to, output.size());
+  const std::vector<float> got = to_values(config.dtype, output);
+  const std::vector<float> expected = softmax(values, one.M, one.N);
+  const float tolerance = config.dtype == DType::f32 ? 1e-6f : config.dtype == DType::f16 ? 1e-3f : 8e-3f;
+  for (std::size_t i = 0; i < elements; ++i)
+    ASSERT_NEAR(got[i], expected[i], tolerance * expected[i]) << to_string(config) << ' ' << to_string(problem);
+}
+
+TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {
+  const Constants all[] = {
+      {{"GRID", 0}, {"LANES", 8}, {"PREFETCH", 0}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 3}},
+      {{"GRID", 2}, {"PREFETCH", 1}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}},
+      {{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 64}, {"TILE_ROWS", 3}}};
+  const char* const ids[] = {"lanes", "block", "tile"};
+  for (std::size_t i = 0; i < std::size(all); ++i)
+    for (const DType dtype : kDTypes)
+      for (const Case& one : kCases) run({ids[i], all[i], dtype}, one);
+}
+
+}  // namespace
+}  // namespace softmax_dispatch::sim
