@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
+#include <utility>
+
+#include "support/dtype.hpp"
 
 namespace softmax_dispatch::tuning {
 namespace {
@@ -33,6 +38,27 @@ TEST(CandidatesAt, LaunchParametersAreNoCapacity) {
   EXPECT_EQ(candidates_at({DType::f32, 4096, 1024}, configs, registry(), kTarget), configs);
 }
 
+TEST(CandidatesAt, OnlyWhatAThreadHoldsIsACapacity) {
+  // Two numbers of lanes are two candidates, each with the two least capacities of its own.
+  std::vector<Config> configs;
+  const Variant& lanes = registry().at("lanes");
+  for (Constants& constants : lanes.enumerate(DType::f16, load_sweep("full").ladders(lanes), kTarget))
+    configs.push_back({"lanes", std::move(constants), DType::f16});
+  std::map<Constants, std::set<std::int64_t>> capacities;
+  for (const Config& config : candidates_at({DType::f16, 4096, 100}, configs, registry(), kTarget)) {
+    Constants rest = config.constants;
+    rest.erase("VEC_ITEMS");
+    capacities[rest].insert(lanes.capacity_N(DType::f16, config.constants));
+  }
+  EXPECT_GT(capacities.size(), 4U);
+  for (const auto& [rest, of_rest] : capacities) EXPECT_LE(of_rest.size(), 2U) << to_string(rest);
+}
+
+TEST(CandidatesAt, TakesNoConfigurationOfAnotherType) {
+  const auto configs = parsed({"unbounded THREADS=256", "unbounded f16 THREADS=256", "unbounded bf16 THREADS=512"});
+  EXPECT_EQ(candidates_at({DType::f16, 8, 1000}, configs, registry(), kTarget), parsed({"unbounded f16 THREADS=256"}));
+}
+
 TEST(CandidatesAt, StaysWithinTheAccuracyRule) {
   const auto configs = parsed({"v8 THREADS=64", "unbounded THREADS=256"});
   const std::int64_t accurate = registry().at("v8").accurate_N(DType::f32, {{"THREADS", 64}});
@@ -54,14 +80,19 @@ TEST(KeepCandidates, DropsWhatNoShapeHasAUseFor) {
 
 TEST(SweepConfigs, HaveNoControlsAndTheUnboundedFirst) {
   for (const char* effort : {"quick", "standard", "full"}) {
-    const auto configs = sweep_configs(load_sweep(effort), registry(), kTarget, DType::f32);
-    ASSERT_FALSE(configs.empty());
-    EXPECT_TRUE(registry().at(configs.front().variant).serves_every_shape());
-    std::set<std::string> variants;
-    for (const Config& config : configs) variants.insert(config.variant);
-    for (const Variant* variant : registry().all())
-      EXPECT_EQ(variants.contains(std::string(variant->id())), variant->selectable()) << variant->id();
-    EXPECT_TRUE(sweep_configs(load_sweep(effort), registry(), kTarget, DType::bf16).empty());
+    for (const DType dtype : kDTypes) {
+      const auto configs = sweep_configs(load_sweep(effort), registry(), kTarget, dtype);
+      ASSERT_FALSE(configs.empty());
+      EXPECT_TRUE(registry().at(configs.front().variant).serves_every_shape());
+      std::set<std::string> variants;
+      for (const Config& config : configs) {
+        variants.insert(config.variant);
+        EXPECT_EQ(config.dtype, dtype) << to_string(config);
+      }
+      for (const Variant* variant : registry().all())
+        EXPECT_EQ(variants.contains(std::string(variant->id())), variant->selectable() && variant->computes(dtype))
+            << variant->id() << ' ' << to_string(dtype);
+    }
   }
 }
 
@@ -78,9 +109,14 @@ TEST(SweepConfigs, ACapacityBeyondTheAccuracyRuleIsNoOtherConfiguration) {
 
 TEST(SweepConfigs, EveryShapeOfAnEffortHasCandidates) {
   const Sweep sweep = load_sweep("quick");
-  const auto configs = sweep_configs(sweep, registry(), kTarget, DType::f32);
-  for (const Problem& problem : shapes(sweep, DType::f32))
-    EXPECT_GE(candidates_at(problem, configs, registry(), kTarget).size(), 4U) << to_string(problem);
+  for (const DType dtype : kDTypes) {
+    const auto configs = sweep_configs(sweep, registry(), kTarget, dtype);
+    for (const Problem& problem : shapes(sweep, dtype)) {
+      const auto candidates = candidates_at(problem, configs, registry(), kTarget);
+      EXPECT_GE(candidates.size(), 2U) << to_string(problem);
+      for (const Config& config : candidates) EXPECT_EQ(config.dtype, dtype) << to_string(config);
+    }
+  }
 }
 
 TEST(CoarseToFine, AnyBeginningHasEveryMAndBothClasses) {
