@@ -145,7 +145,8 @@ Command read_explain(const Texts& texts) {
 
 void declare_bench(CLI::App& app, Texts& texts) {
   add_table(app, texts, false);
-  app.add_option("--problem", texts.problems, "DTYPE:MxN, several or repeated; core stands for 38 shapes in common use")
+  app.add_option("--problem", texts.problems,
+                 "DTYPE:MxN, several or repeated; core (or f16:core) stands for 38 shapes in common use")
       ->required()
       ->type_name("P ...");
   app.add_flag("--all-variants", texts.all_variants, "Time every configuration of the sweep beside the chosen one");

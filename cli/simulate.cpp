@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "device/sim/open.hpp"
+#include "device/workspace.hpp"
+#include "support/elements.hpp"
 #include "support/error.hpp"
 #include "tuning/simulation.hpp"
 
@@ -23,9 +25,9 @@ constexpr std::int64_t kWholeElements = 1 << 24;
 /// A matrix of any size in little memory: a few megabytes of random numbers, mapped again and again.
 class RandomMatrix {
  public:
-  explicit RandomMatrix(std::int64_t elements) {
+  RandomMatrix(std::int64_t elements, DType dtype) {
     constexpr std::size_t kPatternBytes = std::size_t{16} << 20;
-    const std::size_t wanted = static_cast<std::size_t>(elements) * sizeof(float);
+    const std::size_t wanted = static_cast<std::size_t>(elements) * size_of(dtype);
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t pattern = std::min(kPatternBytes, (wanted + page - 1) / page * page);
     bytes_ = (wanted + pattern - 1) / pattern * pattern;
@@ -39,8 +41,10 @@ class RandomMatrix {
     }
     std::mt19937_64 random(42);
     std::uniform_real_distribution<float> uniform(-10, 10);
-    auto* values = reinterpret_cast<float*>(data_);
-    std::generate(values, values + pattern / sizeof(float), [&] { return uniform(random); });
+    std::vector<float> values(pattern / size_of(dtype));
+    std::generate(values.begin(), values.end(), [&] { return uniform(random); });
+    const std::vector<std::byte> input = to_elements(dtype, values);
+    std::copy(input.begin(), input.end(), data_);
   }
   ~RandomMatrix() {
     if (data_) ::munmap(data_, bytes_);
@@ -80,16 +84,19 @@ Simulated simulate(const jit::Compiler& compiler, const Variant& variant, const 
   const Geometry geometry = variant.geometry(problem, constants);
   const sim::SimOptions options = options_for(problem, geometry);
   const auto device = sim::open(arch, options);
-  const std::int64_t most = device->info().memory_bytes / 2 / static_cast<std::int64_t>(sizeof(float));
+  const std::int64_t most = device->info().memory_bytes / 2 / static_cast<std::int64_t>(size_of(problem.dtype));
   if (problem.M > most / problem.N) {
     throw_error(StatusCode::unsupported, "input and output of {} do not fit the {:.1f} GB of the simulated {}",
                 to_string(problem), static_cast<double>(device->info().memory_bytes) / 1e9, device->info().name);
   }
-  const RandomMatrix x(problem.M * problem.N);
+  const RandomMatrix x(problem.M * problem.N, problem.dtype);
 
   const auto kernel = device->load(compiled.image, compiled.entry, compiled.resources);
-  const Buffer y(*device, static_cast<std::size_t>(problem.M * problem.N) * sizeof(float));
-  const Launch launch{kernel.get(), geometry, x.get(), y.get(), problem.M, problem.N};
+  const Buffer y(*device, static_cast<std::size_t>(problem.M * problem.N) * size_of(problem.dtype));
+  Launch launch{kernel.get(), geometry, x.get(), y.get(), problem.M, problem.N};
+  launch.element_bytes = static_cast<int>(size_of(problem.dtype));
+  Workspace workspace(*device);
+  launch.workspace = workspace.of(geometry);
   try {
     return {device->info(), device->count(launch), device->model(launch)};
   } catch (const sim::Fault&) {
@@ -97,7 +104,12 @@ Simulated simulate(const jit::Compiler& compiler, const Variant& variant, const 
         compiler, id, macros, arch, compiled.resources,
         [&](sim::SimDevice& on, const LoadedKernel& of) {
           const Buffer out(on, y.bytes());
-          on.count({&of, geometry, x.get(), out.get(), problem.M, problem.N});
+          Launch once_more = launch;
+          once_more.kernel = &of;
+          once_more.y = out.get();
+          Workspace other(on);
+          once_more.workspace = other.of(geometry);
+          on.count(once_more);
         },
         options);
     throw;

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "cli/core_problems.hpp"
+#include "support/dtype.hpp"
 #include "support/error.hpp"
 #include "support/text.hpp"
 #include "variants/registry.hpp"
@@ -30,6 +32,15 @@ std::string names(const std::vector<DType>& dtypes) {
   std::vector<std::string> texts;
   for (const DType dtype : dtypes) texts.emplace_back(to_string(dtype));
   return join(texts, ", ");
+}
+
+/// The type whose core problems the text names: "core", "f16:core".
+std::optional<DType> core_of(std::string_view text) {
+  constexpr std::string_view kCore = "core";
+  if (text == kCore) return DType::f32;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || text.substr(colon + 1) != kCore) return std::nullopt;
+  return dtype_of(text.substr(0, colon));
 }
 
 }  // namespace
@@ -124,8 +135,8 @@ Problem parse_one_problem(std::string_view text) {
 std::vector<Problem> parse_problems(const std::vector<std::string>& texts) {
   std::vector<Problem> problems;
   for (const std::string& text : texts) {
-    if (text == "core") {
-      for (const auto& [M, N] : kCoreProblems) problems.push_back({DType::f32, M, N});
+    if (const std::optional<DType> dtype = core_of(text)) {
+      for (const auto& [M, N] : kCoreProblems) problems.push_back({*dtype, M, N});
     } else {
       problems.push_back(parse_one_problem(text));
     }

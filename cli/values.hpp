@@ -18,9 +18,10 @@ DeviceChoice parse_device(std::string_view text);                           ///<
 tuning::Range parse_range(std::string_view option, std::string_view text);  ///< LO:HI with 1 <= LO <= HI.
 std::vector<DType> parse_dtypes(std::string_view text);                     ///< "f32,f16", each with kernels.
 std::uint64_t parse_seed(std::string_view text);
-double parse_seconds(std::string_view option, std::string_view text);        ///< Above 0.
-Constants parse_constants(const std::vector<std::string>& texts);            ///< NAME=value, each name once.
-Problem parse_one_problem(std::string_view text);                            ///< "f32:1024x257", M and N >= 1.
-std::vector<Problem> parse_problems(const std::vector<std::string>& texts);  ///< The same, and the set `core`.
+double parse_seconds(std::string_view option, std::string_view text);  ///< Above 0.
+Constants parse_constants(const std::vector<std::string>& texts);      ///< NAME=value, each name once.
+Problem parse_one_problem(std::string_view text);                      ///< "f32:1024x257", M and N >= 1.
+std::vector<Problem> parse_problems(
+    const std::vector<std::string>& texts);  ///< The same, and the sets `core` and `f16:core`.
 
 }  // namespace softmax_dispatch::cli

@@ -34,7 +34,11 @@ class Bench {
       row.chosen = choose(problem);
       all.push_back(row.chosen);
     }
-    if (options_.all_variants) all.insert(all.end(), candidates.begin(), candidates.end());
+    const auto wanted = [&](const Config& config) {
+      return std::any_of(problems.begin(), problems.end(),
+                         [&](const Problem& problem) { return problem.dtype == config.dtype; });
+    };
+    if (options_.all_variants) std::copy_if(candidates.begin(), candidates.end(), std::back_inserter(all), wanted);
     std::set<Config> seen;
     std::erase_if(all, [&](const Config& config) { return !seen.insert(config).second; });
 
@@ -82,7 +86,6 @@ class Bench {
   std::optional<std::string> obstacle(const Problem& problem, const Config& config, const Target& target) const {
     if (const auto broken = broken_.find(config); broken != broken_.end()) return broken->second;
     const Variant& variant = registry_.at(config.variant);
-    if (config.dtype != problem.dtype) return fmt::format("it computes {}", to_string(config.dtype));
     if (const Support support = variant.supports(problem, config.constants, target); !support) return support.reason;
     if (const std::int64_t accurate = variant.accurate_N(config.dtype, config.constants); problem.N > accurate)
       return fmt::format("N={} is above {}, up to which its sum is accurate enough", problem.N, accurate);
@@ -92,6 +95,7 @@ class Bench {
   void time_row(BenchRow& row, const std::vector<Config>& configs, const Target& target) {
     std::vector<Config> able;
     for (const Config& config : configs) {
+      if (config.dtype != row.problem.dtype) continue;
       const std::optional<std::string> why_not = obstacle(row.problem, config, target);
       if (!why_not)
         able.push_back(config);

@@ -11,12 +11,10 @@
 namespace softmax_dispatch::tuning {
 namespace {
 
-/// What two configurations share that differ in capacity alone: the variant, its threads and its launch parameters.
-Config without_capacity(const Config& config, const Variant& variant) {
-  Config rest{config.variant, {}, config.dtype};
-  for (const Axis& axis : variant.axes())
-    if (!axis.compile_time || axis.name == "THREADS") rest.constants.emplace(axis.name, config.constants.at(axis.name));
-  return rest;
+/// What two configurations share that differ in capacity alone: everything but how much a thread holds.
+Config without_capacity(Config config) {
+  for (const char* axis : {"ITEMS", "VEC_ITEMS"}) config.constants.erase(axis);
+  return config;
 }
 
 /// Drops the configurations whose larger capacity is beyond the accuracy rule, so that it serves no longer rows than
@@ -24,7 +22,7 @@ Config without_capacity(const Config& config, const Variant& variant) {
 void drop_useless_capacities(std::vector<Config>& configs, const Variant& variant) {
   std::map<std::pair<Config, std::int64_t>, std::int64_t> least;
   const auto key = [&](const Config& config) {
-    return std::pair(without_capacity(config, variant), variant.accurate_N(config.dtype, config.constants));
+    return std::pair(without_capacity(config), variant.accurate_N(config.dtype, config.constants));
   };
   for (const Config& config : configs) {
     const std::int64_t capacity = variant.capacity_N(config.dtype, config.constants);
@@ -85,12 +83,12 @@ std::vector<Config> candidates_at(const Problem& problem, const std::vector<Conf
         problem.N > variant.accurate_N(config.dtype, config.constants))
       continue;
     able.push_back(&config);
-    capacities[without_capacity(config, variant)].insert(variant.capacity_N(config.dtype, config.constants));
+    capacities[without_capacity(config)].insert(variant.capacity_N(config.dtype, config.constants));
   }
   std::vector<Config> result;
   for (const Config* config : able) {
     const Variant& variant = registry.at(config->variant);
-    const std::set<std::int64_t>& serving = capacities.at(without_capacity(*config, variant));
+    const std::set<std::int64_t>& serving = capacities.at(without_capacity(*config));
     const auto rank =
         std::distance(serving.begin(), serving.find(variant.capacity_N(config->dtype, config->constants)));
     if (rank < 2) result.push_back(*config);

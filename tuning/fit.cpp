@@ -158,29 +158,46 @@ void add_kernels(table::Table& table, const std::vector<FitData>& all, const std
         kernel.verification.reset();
 }
 
-/// Time of the table's choice over the best, over the measured shapes at which the choice was measured too.
-void add_regret(table::Table& table, const std::vector<FitData>& all, const std::vector<DType>& dtypes) {
+/// Times of choices over the best, as logarithms.
+struct Regret {
   double sum = 0, worst = 0;
   int count = 0;
+
+  void add(double regret) {
+    sum += regret;
+    worst = std::max(worst, regret);
+    ++count;
+  }
+  /// To a table, or to one type's part of it.
+  void write_to(auto& record) const {
+    if (count == 0) return;
+    record.regret_geomean = rounded(std::exp(sum / count), 1e4);
+    record.regret_worst = rounded(std::exp(worst), 1e4);
+  }
+};
+
+/// Time of the table's choice over the best, over the measured shapes at which the choice was measured too.
+void add_regret(table::Table& table, const std::vector<FitData>& all, const std::vector<DType>& dtypes) {
+  Regret overall;
   for (std::size_t d = 0; d < all.size(); ++d) {
+    Regret regret;
     for (const auto& [alignment, times] : all[d].times) {
       for (const auto& [N, fields] : times.by_N()) {
         for (const auto& [M, field] : fields) {
           const table::Kernel* kernel = table::lookup(table, {dtypes[d], M, N}, alignment).kernel;
           for (const auto& [candidate, time_us] : field) {
             if (all[d].candidates[candidate].config != kernel->config) continue;
-            const double regret = std::log(time_us / best_us(field));
-            sum += regret;
-            worst = std::max(worst, regret);
-            ++count;
+            regret.add(std::log(time_us / best_us(field)));
           }
         }
       }
     }
+    overall.sum += regret.sum;
+    overall.worst = std::max(overall.worst, regret.worst);
+    overall.count += regret.count;
+    if (all.size() > 1) regret.write_to(table.tables[d]);
   }
-  if (count == 0) return;
-  table.regret_geomean = rounded(std::exp(sum / count), 1e4);
-  table.regret_worst = rounded(std::exp(worst), 1e4);
+  overall.write_to(table);
 }
 
 table::SweepRecord sweep_record(const Journal& journal) {

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include "support/elements.hpp"
 
 namespace softmax_dispatch::tuning {
 namespace {
@@ -33,12 +36,13 @@ std::size_t stride_of(const Problem& problem) {
 }
 
 /// Uniform in [-10, 10): never zeros, whose arithmetic and transfers can be faster than those of real data.
-void fill_random(Device& device, DevicePtr to, std::size_t bytes, std::uint64_t seed) {
+void fill_random(Device& device, DevicePtr to, std::size_t bytes, DType dtype, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::uniform_real_distribution<float> uniform(-10, 10);
-  std::vector<float> pattern(std::min(kPatternElements, bytes / sizeof(float)));
-  for (float& value : pattern) value = uniform(random);
-  std::size_t filled = pattern.size() * sizeof(float);
+  std::vector<float> values(std::min(kPatternElements, bytes / size_of(dtype)));
+  for (float& value : values) value = uniform(random);
+  const std::vector<std::byte> pattern = to_elements(dtype, values);
+  std::size_t filled = pattern.size();
   device.upload(to, pattern.data(), filled);
   std::vector<Copy> copies;
   for (std::size_t part; filled < bytes; filled += part) {
@@ -73,11 +77,12 @@ struct Measurer::Entrant {
 };
 
 Measurer::Measurer(Device& device, std::function<void(const std::string&)> announce)
-    : device_(device), announce_(std::move(announce)) {}
+    : device_(device), announce_(std::move(announce)), workspace_(device) {}
 
 std::vector<TimeResult> Measurer::time(const Problem& problem, std::span<const MeasureCandidate> candidates,
                                        const TimingPlan& plan) {
   prepare(problem, plan);
+  reserve_workspace(candidates);
   std::vector<Entrant> field;
   for (const MeasureCandidate& candidate : candidates) field.push_back({candidate});
   if (device_.info().simulated) {
@@ -144,17 +149,35 @@ void Measurer::prepare(const Problem& problem, const TimingPlan& plan) {
   max_launches_ = plan.max_launches;
   rotation_ = rotation_of(problem, device_.info().l2_bytes, plan.max_launches);
   const std::size_t bytes = rotation_.pairs * stride_of(problem);
-  if (x_.bytes() >= bytes) return;
-  x_ = {};
-  y_ = {};
-  x_ = Buffer(device_, bytes);
-  y_ = Buffer(device_, bytes);
-  fill_random(device_, x_.get(), bytes, plan.seed);
+  if (x_.bytes() >= bytes && filled_ == problem.dtype) return;
+  if (x_.bytes() < bytes) {
+    x_ = {};
+    y_ = {};
+    x_ = Buffer(device_, bytes);
+    y_ = Buffer(device_, bytes);
+  }
+  filled_ = problem.dtype;
+  fill_random(device_, x_.get(), x_.bytes(), filled_, plan.seed);
+}
+
+/// One for all: launches follow one another. Where a larger one takes its place, launches that were recorded with it
+/// are recorded again.
+void Measurer::reserve_workspace(std::span<const MeasureCandidate> candidates) {
+  Geometry most;
+  for (const MeasureCandidate& candidate : candidates)
+    most.workspace_bytes = std::max(most.workspace_bytes, candidate.geometry.workspace_bytes);
+  if (most.workspace_bytes == 0) return;
+  const DevicePtr reserved = workspace_.of(most);
+  if (std::exchange(shared_workspace_, reserved) != reserved) batches_.clear();
 }
 
 Launch Measurer::launch_of(const MeasureCandidate& candidate, std::size_t pair) const {
   const std::size_t offset = pair * stride_of(*problem_);
-  return {candidate.kernel, candidate.geometry, x_.get() + offset, y_.get() + offset, problem_->M, problem_->N};
+  const Problem& told = candidate.view ? *candidate.view : *problem_;
+  Launch launch{candidate.kernel, candidate.geometry, x_.get() + offset, y_.get() + offset, told.M, told.N};
+  launch.element_bytes = static_cast<int>(size_of(told.dtype));
+  if (candidate.geometry.workspace_bytes > 0) launch.workspace = shared_workspace_;
+  return launch;
 }
 
 void Measurer::probe(std::vector<Entrant>& field, const TimingPlan& plan) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/workspace.hpp"
 #include "tuning/protocol.hpp"
 #include "tuning/worker.hpp"
 
@@ -21,6 +22,8 @@ struct MeasureCandidate {
   Config config;
   const LoadedKernel* kernel = nullptr;
   Geometry geometry;
+  /// What it is told instead of the problem: another view of the same bytes.
+  std::optional<Problem> view = {};
 };
 
 /// How a problem is laid out for timing on cold buffers: enough pairs of x and y that four times the L2 lies between
@@ -53,6 +56,7 @@ class Measurer {
 
   void prepare(const Problem& problem, const TimingPlan& plan);
   Launch launch_of(const MeasureCandidate& candidate, std::size_t pair) const;
+  void reserve_workspace(std::span<const MeasureCandidate> candidates);
   Batch& recorded(const MeasureCandidate& candidate, double expected_us);
   double one_sample(Entrant& entrant);
   void probe(std::vector<Entrant>& field, const TimingPlan& plan);
@@ -64,6 +68,9 @@ class Measurer {
   Device& device_;
   std::function<void(const std::string&)> announce_;
   Buffer x_, y_;
+  Workspace workspace_;
+  DevicePtr shared_workspace_ = 0;  ///< Of every launch; 0 while none has taken one.
+  DType filled_ = DType::f32;       ///< What the elements of x are.
   std::optional<Problem> problem_;
   int max_launches_ = 0;
   Rotation rotation_;

@@ -83,6 +83,9 @@ std::string thresholds_text(const table::Table& table) {
     if (table.device.simulated) text += "Nothing was measured: the times behind these thresholds are a model's.\n\n";
     if (table.sweep.partial)
       text += "The sweep was cut short: these thresholds rest on what had been measured by then.\n\n";
+    if (op.regret_geomean && op.regret_worst)
+      text += fmt::format("Regret over the swept shapes of {}: geometric mean {:.4f}, worst {:.4f}.\n\n",
+                          to_string(op.dtype), *op.regret_geomean, *op.regret_worst);
     text += pins_text(table, op.dtype);
     std::vector<std::vector<std::string>> rows{{"M", "N", "rows", "use", "margin", "runner-up"}};
     for (const table::Band& band : op.bands)

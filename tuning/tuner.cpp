@@ -48,6 +48,7 @@ class Tune {
       std::vector<Config> candidates = compile(configs);
       if (verify_all) candidates = verify(candidates);
       std::erase_if(candidates, [&](const Config& one) { return !registry_.at(one.variant).selectable(); });
+      ++dtypes_begun_;
       measure(dtype, candidates);
     }
     if (!verify_all) verify_chosen();
@@ -215,7 +216,12 @@ class Tune {
     partial_ = true;
   }
 
-  bool time_is_up() const { return interrupted() || (options_.budget_s && elapsed_s() >= *options_.budget_s); }
+  bool time_is_up() const {
+    if (interrupted()) return true;
+    if (!options_.budget_s) return false;
+    const double share = static_cast<double>(dtypes_begun_) / static_cast<double>(configs_.size());
+    return elapsed_s() >= share * *options_.budget_s;
+  }
 
   /// The shapes of a dtype, and how far measuring them is; a shape takes as long as it has candidates.
   struct Measuring {
@@ -322,6 +328,7 @@ class Tune {
   std::map<Config, std::string> code_hash_;
   std::optional<JournalWriter> journal_;
   std::vector<Rejected> rejected_;
+  std::size_t dtypes_begun_ = 0;  ///< Of which measuring has begun.
   bool partial_ = false;
 };
 

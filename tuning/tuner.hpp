@@ -30,7 +30,9 @@ struct TuneOptions {
   Sweep sweep;
   std::vector<DType> dtypes{DType::f32};
   std::uint64_t seed = 42;
-  std::optional<double> budget_s;  ///< Measuring stops when it is spent; the table is marked partial.
+  /// Measuring stops when it is spent; the table is marked partial. Types come one after the other: each has an equal
+  /// share, and what those before it have left.
+  std::optional<double> budget_s;
   Protocol protocol = Protocol::graph;
   std::filesystem::path journal;         ///< JSONL, appended as things are measured.
   std::optional<table::Table> previous;  ///< The table to be replaced: its pins survive.

@@ -23,9 +23,15 @@ int driver_major() {
   }
 }
 
+/// The problem's matrix as a row of floats, of which the last may reach a little into the gap behind it.
+Problem as_floats(const Problem& problem) {
+  if (problem.dtype == DType::f32) return problem;
+  return {DType::f32, 1, (problem.M * problem.N + 1) / 2};
+}
+
 /// One vector of four per thread (kernels_src/bench/copy.cu).
-Geometry copy_geometry(const Problem& problem, std::int64_t threads) {
-  const std::int64_t vectors = (problem.M * problem.N + 3) / 4;
+Geometry copy_geometry(const Problem& floats, std::int64_t threads) {
+  const std::int64_t vectors = (floats.M * floats.N + 3) / 4;
   return {(vectors + threads - 1) / threads, static_cast<int>(threads), 0};
 }
 
@@ -128,7 +134,12 @@ std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vect
     }
     announce_(to_string(config));
     try {
-      candidates.push_back({config, &loaded(config), variant.geometry(problem, config.constants)});
+      const MeasureCandidate candidate{config, &loaded(config), variant.geometry(problem, config.constants)};
+      if (const Support fits = device().co_resident(*candidate.kernel, candidate.geometry); !fits) {
+        results[i].error = fits.reason;
+        continue;
+      }
+      candidates.push_back(candidate);
       positions.push_back(i);
     } catch (const Error& error) {
       // An instruction that the simulated device does not know costs the candidate alone.
@@ -163,7 +174,8 @@ double WorkerJobs::copy_limit_us(const Problem& problem, const TimingPlan& plan)
   std::vector<MeasureCandidate> kernels;
   for (const std::int64_t threads : kCopyThreads) {
     const Config copy{kCopyKernel, {{"THREADS", threads}}};
-    kernels.push_back({copy, &loaded(copy), copy_geometry(problem, threads)});
+    const Problem floats = as_floats(problem);
+    kernels.push_back({copy, &loaded(copy), copy_geometry(floats, threads), floats});
   }
   return measurer_->copy_limit_us(problem, kernels, plan);
 }

@@ -131,7 +131,9 @@ std::vector<Candidate> candidates_of(const table::Table& table, const ExplainOpt
       candidates.push_back(of_kernel(kernel, options.problem, target, times));
   }
   for (const Variant* variant : registry().all()) {
-    const auto same = [&](const table::Kernel& kernel) { return kernel.config.variant == variant->id(); };
+    const auto same = [&](const table::Kernel& kernel) {
+      return kernel.config.variant == variant->id() && kernel.config.dtype == options.problem.dtype;
+    };
     if (std::ranges::none_of(table.kernels, same)) {
       candidates.push_back(of_variant(*variant, options.problem, target, times));
     }

@@ -53,6 +53,7 @@ struct Launch {
   /// geometry.workspace_bytes of device memory, aligned to 256 bytes, that was zeroed before its first launch. The
   /// launches that use one workspace follow one another, and each leaves it so that any kernel may use it next.
   DevicePtr workspace = 0;
+  int element_bytes = 4;  ///< Of x and y.
 };
 
 /// Copy of `bytes` from x to y within the device.

@@ -6,9 +6,11 @@
 
 #include "dispatch/describe.hpp"
 #include "dispatch/rule.hpp"
+#include "support/dtype.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
 #include "support/log.hpp"
+#include "support/text.hpp"
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch::runtime {
@@ -18,9 +20,11 @@ bool is_known_variant(std::string_view id) {
   return registry().find(id) != nullptr;
 }
 
-Config parse_forced(const std::string& text, const Registry& variants) {
-  Config config = parse_config(text);
-  const std::vector<Axis>& axes = variants.at(config.variant).axes();
+/// The configuration for the type that the text names; where it names none, for every type that the variant computes.
+std::vector<Config> parse_forced(const std::string& text, const Registry& variants) {
+  const Config config = parse_config(text);
+  const Variant& variant = variants.at(config.variant);
+  const std::vector<Axis>& axes = variant.axes();
   for (const Axis& axis : axes) {
     const auto found = config.constants.find(axis.name);
     if (found == config.constants.end()) {
@@ -40,7 +44,13 @@ Config parse_forced(const std::string& text, const Registry& variants) {
                   constant.first);
     }
   }
-  return config;
+  const std::vector<std::string_view> words = split(trim(text), ' ');
+  if (std::any_of(words.begin(), words.end(), [](std::string_view word) { return dtype_of(word).has_value(); })) {
+    return {config};
+  }
+  std::vector<Config> all;
+  for (const DType dtype : variant.dtypes()) all.push_back({config.variant, config.constants, dtype});
+  return all;
 }
 
 /// Says what a table that was not made on this very device may lack. Its kernels are right all the same: each is
@@ -91,7 +101,7 @@ DecisionSource::DecisionSource(const DispatcherOptions& options, const Registry&
 }
 
 Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* device) const {
-  if (forced_) return Decisions::forced(*forced_, target, *variants_);
+  if (!forced_.empty()) return Decisions::forced(forced_, target, *variants_);
   table::Table table = table_for(target);
   if (device) log_staleness(table, *device);
   return Decisions::from_table(std::move(table), target, *variants_);
@@ -113,9 +123,15 @@ void DecisionSource::check_arch(const std::string& arch) const {
 table::Table DecisionSource::table_for(const Target& target) const {
   const std::string& arch = target.limits.arch;
   check_arch(arch);
-  if (table_) return *table_;
-  if (const auto text = table::shipped(arch)) return table::read(*text, "shipped table for " + arch, is_known_variant);
-  return rule_based_table(target);
+  table::Table table;
+  if (table_) {
+    table = *table_;
+  } else if (const auto text = table::shipped(arch)) {
+    table = table::read(*text, "shipped table for " + arch, is_known_variant);
+  }
+  if (table.device.arch.empty()) table.device.arch = arch;
+  add_rule(table, target);
+  return table;
 }
 
 }  // namespace softmax_dispatch::runtime

@@ -3,6 +3,7 @@
 #include <optional>
 #include <softmax_dispatch/dispatcher.hpp>
 #include <string>
+#include <vector>
 
 #include "device/device.hpp"
 #include "dispatch/decisions.hpp"
@@ -12,7 +13,7 @@
 namespace softmax_dispatch::runtime {
 
 /// Where decisions come from: a forced configuration, else the table of the options, else the one shipped for the
-/// architecture, else the rule. Immutable.
+/// architecture, else the rule, which also serves the types of which the table says nothing. Immutable.
 class DecisionSource {
  public:
   /// Reads and checks the table. Throws Error(io), (bad_table), and (invalid_argument) for a forced configuration that
@@ -33,7 +34,7 @@ class DecisionSource {
   table::Table table_for(const Target& target) const;
 
   const Registry* variants_;
-  std::optional<Config> forced_;
+  std::vector<Config> forced_;         ///< Of each type; empty: nothing is forced.
   std::string path_;                   ///< Of table_, for messages.
   std::optional<table::Table> table_;  ///< None: options named no table.
 };

@@ -70,17 +70,24 @@ Decisions Decisions::from_table(table::Table table, const Target& target, const 
   return decisions;
 }
 
-Decisions Decisions::forced(const Config& config, const Target& target, const Registry& variants) {
-  const Variant& variant = variants.at(config.variant);
-  if (const Support support = variant.supports(config.dtype, config.constants, target); !support) {
-    throw_error(StatusCode::unsupported, "the forced configuration '{}' does not exist on {}: {}", to_string(config),
-                target.limits.arch, support.reason);
-  }
+Decisions Decisions::forced(const std::vector<Config>& configs, const Target& target, const Registry& variants) {
   Decisions decisions;
-  Candidate candidate = make_candidate(variant, config, target);
-  // Who forces a kernel wants to see it beyond its range, too.
-  candidate.max_N = variant.capacity_N(config.dtype, config.constants);
-  decisions.add(std::move(candidate));
+  std::string reasons;
+  for (const Config& config : configs) {
+    const Variant& variant = variants.at(config.variant);
+    if (const Support support = variant.supports(config.dtype, config.constants, target); !support) {
+      reasons += fmt::format("{}'{}': {}", reasons.empty() ? "" : "; ", to_string(config), support.reason);
+      continue;
+    }
+    Candidate candidate = make_candidate(variant, config, target);
+    // Who forces a kernel wants to see it beyond its range, too.
+    candidate.max_N = variant.capacity_N(config.dtype, config.constants);
+    decisions.add(std::move(candidate));
+  }
+  if (decisions.candidates_.empty()) {
+    throw_error(StatusCode::unsupported, "the forced configuration does not exist on {}: {}", target.limits.arch,
+                reasons);
+  }
   return decisions;
 }
 

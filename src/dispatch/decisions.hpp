@@ -36,8 +36,9 @@ class Decisions {
   /// Of a table that was read or passes validate(). Throws Error(bad_table) for a kernel that the target or its variant
   /// does not support.
   static Decisions from_table(table::Table table, const Target& target, const Registry& variants = registry());
-  /// One configuration for every shape. Throws Error(unsupported) where the target does not support it.
-  static Decisions forced(const Config& config, const Target& target, const Registry& variants = registry());
+  /// One configuration of each type for every shape. Throws Error(unsupported) where the target supports none of them.
+  static Decisions forced(const std::vector<Config>& configs, const Target& target,
+                          const Registry& variants = registry());
 
   Decisions(Decisions&&) = default;
 

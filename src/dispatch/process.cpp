@@ -76,6 +76,12 @@ Status dispatch(const float* x, float* y, std::int64_t M, std::int64_t N, Stream
   return process.dispatcher.dispatch(x, y, M, N, stream);
 }
 
+Status dispatch(const void* x, void* y, const Problem& problem, Stream stream) noexcept {
+  runtime::ProcessWide& process = runtime::process_wide();
+  if (!process.status.ok()) return process.status;
+  return process.dispatcher.dispatch(x, y, problem, stream);
+}
+
 Status prewarm(const Problem* problems, std::size_t count) noexcept {
   runtime::ProcessWide& process = runtime::process_wide();
   if (!process.status.ok()) return process.status;

@@ -1,5 +1,6 @@
 #include "dispatch/rule.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -29,10 +30,11 @@ constexpr std::array<Step, 8> kSteps{
 constexpr std::int64_t kMostPerThread = 17;
 
 /// The variant's configuration with least capacity for rows of N; none where it cannot serve them.
-std::optional<Config> configure(const Variant& variant, std::int64_t N, const Constants& set, const Target& target) {
-  const Problem problem{DType::f32, 1, N};
+std::optional<Config> configure(const Variant& variant, DType dtype, std::int64_t N, const Constants& set,
+                                const Target& target) {
+  const Problem problem{dtype, 1, N};
   try {
-    Config config{std::string(variant.id()), variant.complete(problem, set, target)};
+    Config config{std::string(variant.id()), variant.complete(problem, set, target), dtype};
     const bool serves = variant.supports(problem.dtype, config.constants, target) &&
                         variant.supports(problem, config.constants, target) &&
                         variant.accurate_N(problem.dtype, config.constants) >= N;
@@ -44,12 +46,12 @@ std::optional<Config> configure(const Variant& variant, std::int64_t N, const Co
 }
 
 /// Of the variants that serve the step: fewest scans, then the capacity that is wasted least, then the simplest.
-std::optional<Config> configure(const Step& step, const Target& target) {
+std::optional<Config> configure(const Step& step, DType dtype, const Target& target) {
   std::optional<Config> best;
   std::tuple<int, std::int64_t, int> best_key;
   for (const Variant* variant : registry().all()) {
-    if (!variant->selectable() || variant->serves_every_shape()) continue;
-    auto config = configure(*variant, step.N_to, {{"THREADS", step.threads}}, target);
+    if (!variant->selectable() || !variant->computes(dtype) || variant->serves_every_shape()) continue;
+    auto config = configure(*variant, dtype, step.N_to, {{"THREADS", step.threads}}, target);
     if (!config) continue;
     const std::int64_t capacity = variant->capacity_N(config->dtype, config->constants);
     const std::int64_t threads_of_row = step.threads / variant->rows_per_block(config->constants);
@@ -63,36 +65,49 @@ std::optional<Config> configure(const Step& step, const Target& target) {
 }
 
 void add_threshold(table::Table& table, table::Band& band, std::int64_t N_to, Config config) {
-  if (!table.kernels.empty() && table.kernels.back().config == config) {
+  const std::string name = table::kernel_name(config);
+  if (!band.thresholds.empty() && band.thresholds.back().use == name) {
     band.thresholds.back().N_to = N_to;
     return;
   }
   table::Threshold threshold;
   threshold.N_to = N_to;
-  threshold.use = table::kernel_name(config);
+  threshold.use = name;
   threshold.kernel.index = table.kernels.size();
-  table::Kernel kernel;
-  kernel.name = threshold.use;
-  kernel.config = std::move(config);
-  table.kernels.push_back(std::move(kernel));
+  // A pin may name the same kernel.
+  if (!table.find(name)) {
+    table::Kernel kernel;
+    kernel.name = name;
+    kernel.config = std::move(config);
+    table.kernels.push_back(std::move(kernel));
+  }
   band.thresholds.push_back(std::move(threshold));
 }
 
 }  // namespace
 
+void add_rule(table::Table& table, const Target& target) {
+  const Variant& unbounded = unbounded_variant();
+  for (const DType dtype : unbounded.dtypes()) {
+    const auto same = [&](const table::OpTable& one) { return one.dtype == dtype; };
+    if (std::any_of(table.tables.begin(), table.tables.end(), same)) continue;
+    table::Band band;
+    for (const Step& step : kSteps) {
+      if (auto config = configure(step, dtype, target)) add_threshold(table, band, step.N_to, std::move(*config));
+    }
+    auto config = configure(unbounded, dtype, std::int64_t{1} << 20, {}, target);
+    if (!config) throw_error(StatusCode::internal, "{} serves no row on {}", unbounded.id(), target.limits.arch);
+    add_threshold(table, band, table::kOpen, std::move(*config));
+    table::OpTable& op = table.tables.emplace_back();
+    op.dtype = dtype;
+    op.bands.push_back(std::move(band));
+  }
+}
+
 table::Table rule_based_table(const Target& target) {
   table::Table table;
   table.device.arch = target.limits.arch;
-  table::Band band;
-  for (const Step& step : kSteps) {
-    if (auto config = configure(step, target)) add_threshold(table, band, step.N_to, std::move(*config));
-  }
-  const Variant& unbounded = unbounded_variant();
-  auto config = configure(unbounded, std::int64_t{1} << 20, {}, target);
-  if (!config) throw_error(StatusCode::internal, "{} serves no row on {}", unbounded.id(), target.limits.arch);
-  add_threshold(table, band, table::kOpen, std::move(*config));
-  table::OpTable& op = table.tables.emplace_back();
-  op.bands.push_back(std::move(band));
+  add_rule(table, target);
   return table;
 }
 

@@ -137,6 +137,8 @@ template <typename Visitor>
 void fields(Visitor& visit, OpTable& table) {
   visit("dtype", table.dtype);
   visit("op", table.op);
+  visit("regret_geomean", table.regret_geomean);
+  visit("regret_worst", table.regret_worst);
   visit("bands", table.bands);
 }
 

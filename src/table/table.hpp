@@ -137,6 +137,8 @@ struct OpTable {
   DType dtype = DType::f32;
   std::string op = "softmax";
   std::vector<Band> bands;  ///< Ascending and without gaps from M = 1; the last is open.
+  /// As Table's, for this type alone; none in a table of one type.
+  std::optional<double> regret_geomean = {}, regret_worst = {};
 
   friend bool operator==(const OpTable&, const OpTable&) = default;
 };
@@ -146,7 +148,7 @@ struct Table {
   DeviceRecord device;
   ToolchainRecord toolchain;
   SweepRecord sweep;
-  std::optional<double> regret_geomean, regret_worst;  ///< Over the swept shapes.
+  std::optional<double> regret_geomean, regret_worst;  ///< Over the swept shapes of every type.
   std::vector<Kernel> kernels;
   std::vector<Pin> pins;
   std::vector<OpTable> tables;

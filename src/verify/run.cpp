@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 
+#include "device/workspace.hpp"
 #include "support/elements.hpp"
 #include "verify/guarded.hpp"
 #include "verify/inputs.hpp"
@@ -117,7 +118,8 @@ class Run {
         kernel_(kernel),
         depth_(depth),
         before_case_(before_case),
-        buffers_(device, dtype) {}
+        buffers_(device, dtype),
+        workspace_(device) {}
 
   Outcome all() {
     outcome_.N_to = variant_.accurate_N(dtype_, constants_);
@@ -162,8 +164,10 @@ class Run {
                                         const std::string& name) {
     if (before_case_) before_case_(name);
     buffers_.prepare(matrix.x(), placement);
-    device_.launch({&kernel_, variant_.geometry(problem, constants_), buffers_.x(), buffers_.y(), problem.M, problem.N},
-                   device_.stream());
+    Launch launch{&kernel_, variant_.geometry(problem, constants_), buffers_.x(), buffers_.y(), problem.M, problem.N};
+    launch.element_bytes = static_cast<int>(size_of(dtype_));
+    launch.workspace = workspace_.of(launch.geometry);
+    device_.launch(launch, device_.stream());
     device_.synchronize();
     buffers_.fetch();
     ++outcome_.cases;
@@ -178,6 +182,7 @@ class Run {
   Depth depth_;
   const std::function<void(const std::string&)>& before_case_;
   GuardedBuffers buffers_;
+  Workspace workspace_;  ///< Of the whole verification: each launch finds what the one before it left.
   Outcome outcome_;
   std::int64_t next_first_ = 0;
 };

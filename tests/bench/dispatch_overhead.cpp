@@ -67,8 +67,9 @@ void on_gpu() {
   if (!first.ok()) throw Error(first.code(), first.message());
   jit::Compiler compiler(jit::Nvrtc::open({}, cuda::driver_version() / 1000), jit::Sources::product(), nullptr);
   const Config config = parse_config(kShort);
+  const Macros macros = registry().at(config.variant).macros(config.dtype, config.constants);
   const auto kernel =
-      device->load(compiler.compile(config.variant, config.constants, device->info().arch).image, config.variant, {});
+      device->load(compiler.compile(config.variant, macros, device->info().arch).image, config.variant, {});
   const Geometry geometry = registry().at(config.variant).geometry({DType::f32, 4, 64}, config.constants);
   const Launch bare{kernel.get(), geometry, x.get(), x.get(), 4, 64};
   Device& current = cuda::current_context_device(0);

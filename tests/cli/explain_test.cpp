@@ -59,7 +59,7 @@ TEST_F(Explain, NamesTheChoiceItsReasonAndEveryCandidate) {
   const auto json = explain("f32:1024x4096");
   EXPECT_EQ(json.at("problem"), "f32:1024x4096");
   EXPECT_EQ(json.at("chosen"),
-            nlohmann::json({{"variant", "v7"}, {"constants", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}}));
+            nlohmann::json({{"variant", "v7"}, {"dtype", "f32"}, {"constants", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}}));
   EXPECT_THAT(json.at("reason").get<std::string>(),
               AllOf(HasSubstr("any M, 513 <= N <= 4096, aligned rows"), HasSubstr("2048 and 8192"),
                     HasSubstr("3.1 % slower"), HasSubstr("v3 ITEMS=16 THREADS=256")));

@@ -25,7 +25,9 @@ TEST(List, HasEveryVariantWithItsKeys) {
     const Variant& variant = *registry().all()[i];
     EXPECT_EQ(json[i].at("id"), variant.id());
     EXPECT_EQ(json[i].at("scans"), variant.scans());
-    EXPECT_EQ(json[i].at("dtypes"), nlohmann::json({"f32"}));
+    std::vector<std::string> dtypes;
+    for (const DType dtype : variant.dtypes()) dtypes.emplace_back(to_string(dtype));
+    EXPECT_EQ(json[i].at("dtypes"), dtypes);
     EXPECT_EQ(json[i].at("axes").size(), variant.axes().size());
     EXPECT_EQ(json[i].at("axes").at(0).at("name"), "THREADS");
     EXPECT_EQ(json[i].at("needs"), variant.needs());
@@ -60,7 +62,7 @@ TEST(List, ResourcesOfEveryConfiguration) {
     std::set<std::string> seen;
     for (const auto& row : variant.at("resources")) {
       const std::string where = std::string(known.id()) + " " + row.dump();
-      EXPECT_TRUE(seen.insert(row.at("constants").dump()).second) << "listed twice: " << where;
+      EXPECT_TRUE(seen.insert(row.at("dtype").dump() + row.at("constants").dump()).second) << "listed twice: " << where;
       EXPECT_GT(row.at("registers"), 0) << where;
       EXPECT_LE(row.at("registers"), 255) << where;
       EXPECT_GE(row.at("shared_bytes"), 0) << where;

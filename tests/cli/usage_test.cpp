@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"UnknownOption", tune_with({"--fast"}), {"--fast", "--help"}},
         Case{"UnknownEffort", tune_with({"--effort", "huge"}), {"'huge'", "quick", "standard", "full"}},
         Case{"UnknownProtocol", tune_with({"--protocol", "wall"}), {"wall", "graph", "published"}},
-        Case{"DtypeWithoutKernels", tune_with({"--dtype", "f16"}), {"'f16'", "it has f32"}},
+        Case{"DtypeWithoutKernels", tune_with({"--dtype", "f32,f64"}), {"'f64'", "it has f32, f16, bf16"}},
         Case{"DtypeTwice", tune_with({"--dtype", "f32,f32"}), {"f32 twice"}},
         Case{"RangeUpsideDown", tune_with({"--M", "5:1"}), {"--M is 5:1"}},
         Case{"RangeFromZero", tune_with({"--N", "0:9"}), {"--N is 0:9"}},

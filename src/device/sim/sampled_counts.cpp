@@ -7,15 +7,16 @@
 namespace softmax_dispatch::sim {
 namespace {
 
-constexpr std::int64_t kSectorElements = 8, kVectorElements = 4;
+constexpr std::int64_t kSectorBytes = 32, kVectorBytes = 16;
 /// From here on a sector more or less at the ends of a row does not matter.
 constexpr std::int64_t kLongRow = 1024;
 /// Rows of a block in the three runs: so many, twice and three times as many.
 constexpr std::int64_t kFewRows = 2;
 
 /// Rows after which positions relative to sectors (of long rows: vectors) repeat themselves.
-std::int64_t period_of(std::int64_t N) {
-  const std::int64_t elements = N < kLongRow ? kSectorElements : kVectorElements;
+std::int64_t period_of(const Launch& launch) {
+  const std::int64_t N = launch.N;
+  const std::int64_t elements = (N < kLongRow ? kSectorBytes : kVectorBytes) / launch.element_bytes;
   return elements / std::gcd(N, elements);
 }
 
@@ -58,15 +59,15 @@ LaunchCounts scaled(const LaunchCounts& counts, double factor) {
 }
 
 /// Rows that the whole launch would have by its sampled blocks: every kernel stores each element of the output once.
-double rows_of(const LaunchCounts& counts, std::int64_t N) {
-  return static_cast<double>(counts.bytes_store) / static_cast<double>(sizeof(float) * static_cast<std::uint64_t>(N));
+double rows_of(const LaunchCounts& counts, const Launch& launch) {
+  return static_cast<double>(counts.bytes_store) / static_cast<double>(launch.N * launch.element_bytes);
 }
 
 /// Whether the blocks share any number of rows evenly, and each row costs them the same.
-bool walk_evenly(const std::array<std::shared_ptr<const LaunchCounts>, 3>& few, std::int64_t grid, std::int64_t N) {
+bool walk_evenly(const std::array<std::shared_ptr<const LaunchCounts>, 3>& few, const Launch& launch) {
   for (std::size_t i = 0; i < few.size(); ++i) {
-    const double rows = static_cast<double>(static_cast<std::int64_t>(i + 1) * kFewRows * grid);
-    if (std::abs(rows_of(*few[i], N) - rows) > 0.01 * rows) return false;
+    const double rows = static_cast<double>(static_cast<std::int64_t>(i + 1) * kFewRows * launch.geometry.grid);
+    if (std::abs(rows_of(*few[i], launch) - rows) > 0.01 * rows) return false;
   }
   const auto instructions = [&](std::size_t i) { return static_cast<double>(few[i]->warp_instructions); };
   const double first = instructions(1) - instructions(0), second = instructions(2) - instructions(1);
@@ -76,7 +77,7 @@ bool walk_evenly(const std::array<std::shared_ptr<const LaunchCounts>, 3>& few, 
 /// The first blocks have as many rows as any; where others have fewer, the totals are too high.
 std::shared_ptr<const LaunchCounts> of_all_rows(const std::shared_ptr<const LaunchCounts>& counts,
                                                 const Launch& launch) {
-  const double factor = static_cast<double>(launch.M) / std::max(1.0, rows_of(*counts, launch.N));
+  const double factor = static_cast<double>(launch.M) / std::max(1.0, rows_of(*counts, launch));
   if (counts->sampled_blocks == counts->blocks || factor > 1 || factor < 0.25) return counts;
   LaunchCounts made = scaled(*counts, factor);
   made.warps = counts->warps;
@@ -91,7 +92,7 @@ std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, int 
   if (launch.geometry.together() > 1 || launch.geometry.workspace_bytes > 0) return once(kernel, phase, launch, run);
   if (grid == launch.M) {
     Launch fewer = launch;
-    fewer.geometry.grid = fewer.M = std::min(launch.M, 4 * kSectorElements);
+    fewer.geometry.grid = fewer.M = std::min(launch.M, 4 * kSectorBytes / launch.element_bytes);
     const auto counts = once(kernel, phase, fewer, run);
     if (fewer.M == launch.M) return counts;
     LaunchCounts all = scaled(*counts, static_cast<double>(launch.M) / static_cast<double>(fewer.M));
@@ -105,7 +106,7 @@ std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, int 
     one.M = (i + 1) * kFewRows * grid;
     few[static_cast<std::size_t>(i)] = once(kernel, phase, one, run);
   }
-  if (!walk_evenly(few, grid, launch.N)) return of_all_rows(once(kernel, phase, launch, run), launch);
+  if (!walk_evenly(few, launch)) return of_all_rows(once(kernel, phase, launch, run), launch);
   const double rows = std::ceil(static_cast<double>(launch.M) / static_cast<double>(grid));
   LaunchCounts most = on_line(*few[0], *few[1], (rows - kFewRows) / static_cast<double>(kFewRows));
   most.longest_path = most.path;  // over many rows the blocks are alike
@@ -123,7 +124,7 @@ std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, in
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
   }
-  const auto group = static_cast<std::uint64_t>(period_of(launch.N));
+  const auto group = static_cast<std::uint64_t>(period_of(launch));
   LaunchCounts counts = run(launch, group, group);
   counts.branches.clear();
   auto shared = std::make_shared<const LaunchCounts>(std::move(counts));

@@ -37,9 +37,9 @@ std::vector<std::byte> parameters_of(const Launch& launch, int phase) {
   return bytes;
 }
 
-/// Of x or y; every kernel of the project has matrices of float.
+/// Of x or y.
 std::int64_t matrix_bytes(const Launch& launch) {
-  return launch.M * launch.N * static_cast<std::int64_t>(sizeof(float));
+  return launch.M * launch.N * launch.element_bytes;
 }
 
 /// A launch with a workspace of its own, zeroed: one that is sampled leaves it in a state that no other may find.
@@ -313,7 +313,7 @@ ModelledTime SimDevice::model_phase(const Launch& launch, int phase, std::int64_
   };
   const auto counts = counts_.of(kernel.id(), phase, launch, run);
   return model_->launch({info_, *counts, kernel.resources(), launch.geometry, shared_bytes(kernel, launch.geometry),
-                         launch.M, launch.N, bytes_between_uses});
+                         launch.M, launch.N, bytes_between_uses, launch.element_bytes});
 }
 
 std::unique_ptr<Batch> SimDevice::record(std::span<const Launch> launches) {

@@ -21,6 +21,7 @@ struct TimedLaunch {
   /// Distinct bytes that are accessed from one use of these buffers to the next, the launch's own among them: what must
   /// fit in L2 for the launch to find its input there.
   std::int64_t bytes_between_uses = 0;
+  int element_bytes = 4;  ///< Of input and output.
 };
 
 /// The time that one physical cause would take alone.

@@ -18,11 +18,13 @@ using Stream = CUstream_st*;
 
 /// Where a Dispatcher takes its decisions from.
 struct DispatcherOptions {
-  /// Path of a decision table written by softmax-tune. Empty: the table shipped for each device's architecture; where
-  /// none is shipped, a rule-based choice among kernels that are verified on the device before their first use.
+  /// Path of a decision table written by softmax-tune. Empty: the table shipped for each device's architecture. Where
+  /// none is shipped, and for types of which the table says nothing: a rule-based choice among kernels that are
+  /// verified on the device before their first use.
   std::string table;
   /// When not empty, every dispatch uses this configuration, e.g. "v7 THREADS=256 VEC_ITEMS=4", where it supports the
-  /// shape (unsupported otherwise). For experiments and bug reports.
+  /// shape (unsupported otherwise): for the type that follows the id ("unbounded f16 THREADS=256"), or where none does
+  /// for every type that the variant computes. For experiments and bug reports.
   std::string force;
   /// What to compute on: "cuda", the GPUs; "sim", a simulated GPU of the table's architecture, or of sm_75 where
   /// `table` is empty; "sim:ARCH", e.g. "sim:sm_90", one of that architecture. Empty: as the environment variable
@@ -39,7 +41,13 @@ struct DispatcherOptions {
 /// covers exactly this code on this device, verifies it there. From then on a call for any shape that the kernel serves
 /// is warm: no compile, allocation, lock or synchronisation. CUDA graphs: a warm dispatch may be captured. A cold one
 /// in a capturing stream launches a warm kernel that can serve the shape, or returns not_warmed; it never compiles,
-/// allocates or synchronises there. Lifetime: a Dispatcher owns the kernels it loaded. It must outlive the work it
+/// allocates or synchronises there. Workspaces: some kernels need a little device memory of their own. It belongs to
+/// one stream, or to one captured graph until the graph and its instances are destroyed: two instances of one graph
+/// must not run at once. prewarm() reserves it for the default stream, 8 streams that come later and 32 captures, and a
+/// cold call for its stream; prewarm() again, before further captures, reserves what they have used up. A stream that
+/// has none makes its first call cold; a capture for which none is left launches a kernel that needs none, or returns
+/// not_warmed. At most 512 streams and graphs of a device have one; further streams use kernels that need none.
+/// Lifetime: a Dispatcher owns the kernels it loaded. It must outlive the work it
 /// launched and the graphs that captured it.
 ///
 /// On a simulated GPU (options.device) the CPU executes the PTX that NVRTC makes for the architecture, and needs no
@@ -73,7 +81,8 @@ class SOFTMAX_DISPATCH_API Dispatcher {
   /// verification_failed.
   Status dispatch(const float* x, float* y, std::int64_t M, std::int64_t N, Stream stream = {}) noexcept;
 
-  /// The same for the type named in `problem`; types without kernels return unsupported.
+  /// The same for the type named in `problem`, with x and y aligned to its elements; types without kernels return
+  /// unsupported. 16-bit results are computed in FP32 and within one unit in the last place of the right ones.
   Status dispatch(const void* x, void* y, const Problem& problem, Stream stream = {}) noexcept;
 
   /// Makes the `count` shapes warm on the current device, at any alignment. May compile, allocate, verify and

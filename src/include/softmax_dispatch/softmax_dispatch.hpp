@@ -22,6 +22,9 @@ namespace softmax_dispatch {
 SOFTMAX_DISPATCH_API Status dispatch(const float* x, float* y, std::int64_t M, std::int64_t N,
                                      Stream stream = {}) noexcept;
 
+/// The same for the type named in `problem`.
+SOFTMAX_DISPATCH_API Status dispatch(const void* x, void* y, const Problem& problem, Stream stream = {}) noexcept;
+
 /// Dispatcher::prewarm on the process-wide dispatcher.
 SOFTMAX_DISPATCH_API Status prewarm(const Problem* problems, std::size_t count) noexcept;
 

@@ -29,10 +29,12 @@ TEST_P(Sampling, CountsAreThoseOfTheWholeLaunch) {
   const auto device = open("sm_75", {.sampled_blocks = 0});
   const auto kernel = device->load(
       compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_75"), config.variant);
-  Buffer x(*device, static_cast<std::size_t>(M * N) * 4), y(*device, x.bytes());
+  Buffer x(*device, static_cast<std::size_t>(M * N) * size_of(config.dtype)), y(*device, x.bytes());
   device->fill(x.get(), 0, x.bytes());
-  const Geometry geometry = variant.geometry({DType::f32, M, N}, config.constants);
-  const LaunchCounts all = device->count({kernel.get(), geometry, x.get(), y.get(), M, N});
+  const Geometry geometry = variant.geometry({config.dtype, M, N}, config.constants);
+  Launch launch{kernel.get(), geometry, x.get(), y.get(), M, N};
+  launch.element_bytes = static_cast<int>(size_of(config.dtype));
+  const LaunchCounts all = device->count(launch);
   ASSERT_EQ(all.sampled_blocks, all.blocks);
   EXPECT_EQ(sampled.counts.blocks, all.blocks);
   const auto near = [](std::uint64_t got, std::uint64_t expected) {
@@ -61,6 +63,8 @@ INSTANTIATE_TEST_SUITE_P(All, Sampling,
                                            Case{"v5 THREADS=64", 1, 1000}, Case{"v2 THREADS=128", 7, 99},
                                            Case{"v8 THREADS=256", 20001, 100}, Case{"v8 THREADS=1024", 999, 257},
                                            Case{"v10 THREADS=128 VEC_ITEMS=4", 4096, 500},
+                                           Case{"unbounded f16 THREADS=128", 777, 1001},
+                                           Case{"unbounded bf16 THREADS=64", 4000, 35},
                                            Case{"v9 GRID=80 THREADS=256 VEC_ITEMS=2", 9000, 130},
                                            Case{"v9 GRID=37 THREADS=128 VEC_ITEMS=2", 5000, 129},
                                            Case{"v9 GRID=320 THREADS=256 VEC_ITEMS=2", 1000, 1000}));

@@ -58,8 +58,9 @@ Workload WorkloadMaker::make(const Config& config, std::int64_t M, std::int64_t 
     for (float& one : input) one = uniform(random);
     device_->upload(x_.get(), input.data(), input.size() * sizeof(float));
   }
-  const Geometry geometry = registry().at(config.variant).geometry({DType::f32, M, N}, config.constants);
-  const Launch launch{&kernel(config), geometry, x_.get(), y_.get(), M, N};
+  const Geometry geometry = registry().at(config.variant).geometry({config.dtype, M, N}, config.constants);
+  Launch launch{&kernel(config), geometry, x_.get(), y_.get(), M, N};
+  launch.element_bytes = static_cast<int>(size_of(config.dtype));
   // Not those of a launch that the device remembers: it would not ask again.
   const auto [made, added] = made_.try_emplace({to_string(config), M, N, bytes_between_uses});
   if (added) {

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include "support/elements.hpp"
 #include "unit/dispatch/fixture.hpp"
 
 namespace softmax_dispatch::testing {
@@ -64,8 +65,22 @@ INSTANTIATE_TEST_SUITE_P(
         BadCall{"UnknownType", 256, 4096, {static_cast<DType>(7), 8, 8}, StatusCode::invalid_argument, {"dtype is 7"}},
         BadCall{
             "NegativeType", 256, 4096, {static_cast<DType>(-1), 8, 8}, StatusCode::invalid_argument, {"dtype is -1"}},
-        BadCall{"HalfPrecision", 256, 4096, {DType::f16, 8, 8}, StatusCode::unsupported, {"f16:8x8", "no kernel"}},
-        BadCall{"BFloat", 256, 4096, {DType::bf16, 8, 8}, StatusCode::unsupported, {"bf16:8x8", "no kernel"}}),
+        BadCall{
+            "MisalignedX16", 257, 4096, {DType::f16, 8, 8}, StatusCode::invalid_argument, {"x is 0x101", "2 bytes"}},
+        BadCall{
+            "MisalignedY16", 256, 4097, {DType::bf16, 8, 8}, StatusCode::invalid_argument, {"y is 0x1001", "2 bytes"}},
+        BadCall{"YBeginsInX16",
+                256,
+                256 + 126,
+                {DType::bf16, 8, 8},
+                StatusCode::invalid_argument,
+                {"overlap", "bf16:8x8 has 128 bytes"}},
+        BadCall{"BytesBeyond64Bits16",
+                256,
+                4096,
+                {DType::f16, kHuge, 2},
+                StatusCode::invalid_argument,
+                {"f16:4611686018427387904x2", "4611686018427387903"}}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Arguments, EmptyMatricesSucceedWithoutADevice) {
@@ -88,6 +103,22 @@ TEST(Arguments, InPlaceAndAdjacentMatricesAreRight) {
   EXPECT_FLOAT_EQ(data[0], 1.0f);
   EXPECT_NO_THROW(dispatcher->dispatch(data.data(), data.data(), problem, {}));
   EXPECT_FLOAT_EQ(data[31], 0.125f);
+}
+
+TEST(Arguments, ElementsOf16BitsMayLieAtAnyEvenAddress) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    FakeBackend backend;
+    const auto dispatcher = make_dispatcher(backend);
+    const Problem problem{dtype, 4, 8};
+    std::vector<std::uint16_t> data(4 * 8 * 2 + 1, round_to(dtype, 1));
+    for (const Variant* variant : registry().all())
+      backend.named(0).define(std::string(variant->id()), fake_softmax_of(dtype));
+    EXPECT_NO_THROW(dispatcher->dispatch(data.data() + 1, data.data() + 33, problem, {}));
+    EXPECT_EQ(value_of(dtype, data[33]), 0.125f);
+    EXPECT_EQ(value_of(dtype, data[1]), 1.0f);
+    EXPECT_NO_THROW(dispatcher->dispatch(data.data() + 1, data.data() + 1, problem, {}));
+    EXPECT_EQ(value_of(dtype, data[32]), 0.125f);
+  }
 }
 
 TEST(Arguments, TheLargestAddressableMatrixIsLaunched) {

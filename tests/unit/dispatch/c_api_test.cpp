@@ -29,8 +29,11 @@ TEST(CApi, NumbersAreThoseOfTheCppInterface) {
 TEST(CApi, TypesAndSizesAreChecked) {
   EXPECT_EQ(smd_dispatch(nullptr, nullptr, 0, 8, SMD_F32, nullptr), SMD_OK);
   EXPECT_EQ(smd_dispatch(nullptr, nullptr, 4, 8, SMD_F32, nullptr), SMD_INVALID_ARGUMENT);
-  EXPECT_EQ(smd_dispatch(nullptr, nullptr, 4, 8, SMD_F16, nullptr), SMD_UNSUPPORTED);
-  EXPECT_EQ(smd_dispatch(nullptr, nullptr, 4, 8, SMD_BF16, nullptr), SMD_UNSUPPORTED);
+  for (const smd_dtype dtype : {SMD_F16, SMD_BF16}) {
+    EXPECT_EQ(smd_dispatch(nullptr, nullptr, 0, 8, dtype, nullptr), SMD_OK);
+    EXPECT_EQ(smd_dispatch(nullptr, nullptr, 4, 8, dtype, nullptr), SMD_INVALID_ARGUMENT);
+    EXPECT_EQ(smd_prewarm(0, 8, dtype), SMD_OK);
+  }
   EXPECT_EQ(smd_dispatch(nullptr, nullptr, 4, 8, 3, nullptr), SMD_INVALID_ARGUMENT);
   EXPECT_EQ(smd_prewarm(0, 8, SMD_F32), SMD_OK);
   EXPECT_EQ(smd_prewarm(-1, 8, SMD_F32), SMD_INVALID_ARGUMENT);

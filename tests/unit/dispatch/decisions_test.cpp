@@ -110,7 +110,7 @@ TEST(Decisions, MostRowsAreWhatTheVariantSupports) {
   for (const Variant* variant : registry().all()) {
     if (!variant->selectable()) continue;
     const Config config{std::string(variant->id()), variant->complete({DType::f32, 1, 100}, {}, target)};
-    const Decisions decisions = Decisions::forced(config, target);
+    const Decisions decisions = Decisions::forced({config}, target);
     ASSERT_EQ(decisions.candidates().size(), 1u);
     const Candidate& candidate = decisions.candidates()[0];
     const auto supports = [&](std::int64_t M) {

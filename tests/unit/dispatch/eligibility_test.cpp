@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <set>
+
+#include "support/elements.hpp"
 #include "unit/dispatch/fixture.hpp"
 
 namespace softmax_dispatch::testing {
@@ -34,6 +37,71 @@ TEST(Eligibility, AnyOtherRecordMeansVerifying) {
   EXPECT_EQ(verifications_with(changed([](auto& kernel) { kernel.verification->suite = verify::kSuite - 1; })), 1);
   EXPECT_EQ(verifications_with(changed([](auto& kernel) { kernel.verification.reset(); })), 1);
 }
+
+/// 16-bit matrices of 8 rows, and a backend whose kernels compute them.
+class Eligibility16 : public ::testing::TestWithParam<DType> {
+ protected:
+  Eligibility16() {
+    for (const Variant* variant : registry().all())
+      backend_.named(0).define(std::string(variant->id()), fake_softmax_of(GetParam()));
+    backend_.on_verify = [this](const Config& config) {
+      verified_.push_back(config);
+      return rejected_.contains(config) ? fail("two units off") : pass();
+    };
+  }
+
+  void dispatch(Dispatcher::Impl& dispatcher, std::int64_t N) {
+    std::vector<std::uint16_t> x(static_cast<std::size_t>(8 * N), round_to(GetParam(), 1)), y(x.size());
+    dispatcher.dispatch(x.data(), y.data(), {GetParam(), 8, N}, {});
+    EXPECT_EQ(y.back(), round_to(GetParam(), 1.0 / static_cast<double>(N)));
+  }
+
+  FakeBackend backend_;
+  std::vector<Config> verified_;
+  std::set<Config> rejected_;
+};
+
+TEST_P(Eligibility16, AKernelIsVerifiedForItsTypeAtItsFirstUse) {
+  const auto dispatcher = make_dispatcher(backend_, make_table(three_thresholds()));
+  for (int i = 0; i < 3; ++i) dispatch(*dispatcher, 64);
+  ASSERT_EQ(verified_.size(), 1u);
+  EXPECT_EQ(verified_[0], dispatcher->choice({GetParam(), 8, 64}, "sm_90"));
+  EXPECT_EQ(verified_[0].dtype, GetParam());
+  EXPECT_EQ(backend_.compiles, 1);
+}
+
+TEST_P(Eligibility16, WhatFailsForOneTypeIsReplacedForThatTypeAlone) {
+  const std::string id(unbounded_variant().id());
+  const Config table_kernel{id, {{"THREADS", 512}}, GetParam()}, of_f32{id, {{"THREADS", 512}}};
+  table::Table table = make_table({{table::kOpen, to_string(of_f32)}});
+  table::Table halves = make_table({{table::kOpen, to_string(table_kernel)}});
+  halves.tables[0].dtype = GetParam();
+  table.tables.push_back(halves.tables[0]);
+  table.kernels.push_back(halves.kernels[0]);
+  table.kernels[1].verification.reset();
+  rejected_ = {table_kernel};
+  const auto dispatcher = make_dispatcher(backend_, table);
+  dispatch(*dispatcher, 64);
+  ASSERT_EQ(verified_.size(), 2u);
+  EXPECT_EQ(verified_[0], table_kernel);
+  EXPECT_EQ(verified_[1].dtype, GetParam());
+  EXPECT_NE(verified_[1], table_kernel);
+  EXPECT_EQ(dispatcher->choice({DType::f32, 8, 64}, "sm_90"), of_f32);
+}
+
+TEST_P(Eligibility16, PrewarmedShapesAreWarm) {
+  const auto dispatcher = make_dispatcher(backend_, std::string());
+  const Problem problems[]{{GetParam(), 8, 64}, {GetParam(), 8, 65}};
+  dispatcher->prewarm(problems);
+  const int compiles = backend_.compiles, cold = backend_.cold_runs;
+  dispatch(*dispatcher, 64);
+  dispatch(*dispatcher, 65);
+  EXPECT_EQ(backend_.compiles, compiles);
+  EXPECT_EQ(backend_.cold_runs, cold);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Eligibility16, ::testing::Values(DType::f16, DType::bf16),
+                         [](const auto& dtype) { return to_string(dtype.param); });
 
 /// The first of two devices of one name has it in hardware, the second simulates it.
 class TwoOfOneName : public ::testing::Test {

@@ -19,15 +19,18 @@ class Rule : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Rule, EveryChoiceServesItsShapesWithinTheAccuracyRule) {
-  for (std::int64_t N = 1; N <= std::int64_t{1} << 40; N = N < 40000 ? N + 1 : 2 * N) {
-    for (const std::int64_t M : {std::int64_t{1}, std::int64_t{1} << 20}) {
-      const Problem problem{DType::f32, M, N};
-      const Config& config = choice(problem).config;
-      const Variant& variant = registry().at(config.variant);
-      const Support support = variant.supports(problem, config.constants, target_);
-      ASSERT_TRUE(support) << to_string(problem) << ' ' << to_string(config) << ": " << support.reason;
-      ASSERT_GE(variant.accurate_N(problem.dtype, config.constants), N) << to_string(config);
-      ASSERT_TRUE(variant.selectable()) << to_string(config);
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    for (std::int64_t N = 1; N <= std::int64_t{1} << 40; N = N < 40000 ? N + 1 : 2 * N) {
+      for (const std::int64_t M : {std::int64_t{1}, std::int64_t{1} << 20}) {
+        const Problem problem{dtype, M, N};
+        const Config& config = choice(problem).config;
+        const Variant& variant = registry().at(config.variant);
+        const Support support = variant.supports(problem, config.constants, target_);
+        ASSERT_EQ(config.dtype, dtype) << to_string(config);
+        ASSERT_TRUE(support) << to_string(problem) << ' ' << to_string(config) << ": " << support.reason;
+        ASSERT_GE(variant.accurate_N(problem.dtype, config.constants), N) << to_string(config);
+        ASSERT_TRUE(variant.selectable()) << to_string(config);
+      }
     }
   }
 }
@@ -44,6 +47,24 @@ TEST_P(Rule, ShortRowsGoToAWarpMiddleOnesToRegistersLongOnesToTheUnboundedVarian
 TEST_P(Rule, NoKernelPassesForVerified) {
   for (const table::Kernel& kernel : table_.kernels) EXPECT_FALSE(kernel.verification) << kernel.name;
   EXPECT_NO_THROW(runtime::Decisions::from_table(table_, target_));
+}
+
+TEST_P(Rule, LeavesWhatATableSaysAndAddsTheOtherTypes) {
+  table::Table table = table_;
+  std::erase_if(table.tables, [](const table::OpTable& op) { return op.dtype == DType::f16; });
+  // A person's pin for a type without thresholds names the rule's own kernel.
+  const std::string pinned = choice({DType::f16, 1, 1 << 30}).name;
+  table.pins.push_back({.dtype = DType::f16, .N_from = 7, .N_to = 7, .use = pinned});
+  std::erase_if(table.kernels, [&](const table::Kernel& kernel) {
+    return kernel.config.dtype == DType::f16 && kernel.name != pinned;
+  });
+  const table::Table before = table;
+  runtime::add_rule(table, target_);
+  EXPECT_TRUE(std::equal(before.tables.begin(), before.tables.end(), table.tables.begin()));
+  EXPECT_NO_THROW(table::validate(table, [](std::string_view id) { return registry().find(id) != nullptr; }));
+  for (const std::int64_t N : {1, 100, 1000, 1 << 20})
+    EXPECT_EQ(table::lookup(table, {DType::f16, 5, N}, table::Alignment::unaligned).kernel->name,
+              choice({DType::f16, 5, N}).name);
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryArch, Rule, ::testing::ValuesIn(known_archs()),

@@ -162,6 +162,35 @@ TEST(Source, ForcedKernelThatFailsVerificationHasNoSubstitute) {
   error_of(StatusCode::verification_failed, [&] { Matrices(8, 64).dispatch(*dispatcher); });
 }
 
+TEST(Source, TypesOfWhichTheTableSaysNothingFollowTheRule) {
+  FakeBackend backend;
+  const auto dispatcher = make_dispatcher(backend, make_table(three_thresholds()));
+  for (const DType dtype : unbounded_variant().dtypes()) {
+    if (dtype == DType::f32) continue;
+    for (const std::int64_t N : {8, 131, 1000, 4096, 1 << 20}) {
+      const Problem problem{dtype, 8, N};
+      const Config chosen = dispatcher->choice(problem, "sm_90");
+      EXPECT_EQ(chosen.dtype, dtype) << to_string(chosen);
+    }
+  }
+}
+
+TEST(Source, AForcedConfigurationIsForEveryTypeOrForTheOneItNames) {
+  FakeBackend backend;
+  const auto every = make_dispatcher(backend, std::string(kLong));
+  const auto one = make_dispatcher(backend, std::string("unbounded bf16 THREADS=256"));
+  for (const DType dtype : unbounded_variant().dtypes()) {
+    const Config expected{"unbounded", {{"THREADS", 256}}, dtype};
+    EXPECT_EQ(every->choice({dtype, 8, 64}, "sm_75"), expected);
+    if (dtype == DType::bf16)
+      EXPECT_EQ(one->choice({dtype, 8, 64}, "sm_75"), expected);
+    else
+      error_of(StatusCode::unsupported, [&] { (void)one->choice({dtype, 8, 64}, "sm_75"); });
+  }
+  const auto f32_alone = make_dispatcher(backend, std::string(kMiddle));
+  error_of(StatusCode::unsupported, [&] { (void)f32_alone->choice({DType::f16, 8, 64}, "sm_75"); });
+}
+
 TEST(Source, ChoiceComesFromTheTableAlone) {
   FakeBackend backend;
   const auto dispatcher = make_dispatcher(backend, make_table(three_thresholds()));
@@ -169,7 +198,6 @@ TEST(Source, ChoiceComesFromTheTableAlone) {
   EXPECT_EQ(to_string(dispatcher->choice({DType::f32, 8, 132}, "sm_90")), kMiddle);
   EXPECT_EQ(to_string(dispatcher->choice({DType::f32, 8, 1 << 20}, "sm_90")), kLong);
   error_of(StatusCode::bad_table, [&] { dispatcher->choice({DType::f32, 8, 64}, "sm_80"); });
-  error_of(StatusCode::unsupported, [&] { dispatcher->choice({DType::f16, 8, 64}, "sm_90"); });
   EXPECT_EQ(backend.device_queries, 0);
   EXPECT_EQ(backend.compiles, 0);
 }

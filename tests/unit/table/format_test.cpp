@@ -145,6 +145,23 @@ TEST(TableText, EveryKeyIsInTheManual) {
   expect_described(yaml::parse(kSampleText, "t.yaml"), read_file(SOFTMAX_DISPATCH_SOURCE_DIR "/docs/table.md"));
 }
 
+TEST(TableText, KernelsOfSeveralTypesShareATable) {
+  Table table = sample_table();
+  table.kernels.push_back(sample_kernel({"v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}, DType::bf16}, kOpen));
+  OpTable& halves = table.tables.emplace_back();
+  halves.dtype = DType::bf16;
+  halves.bands = {{1, kOpen, {{kOpen, Alignment::any, "v7_bf16_t256_vi4", {}, {}, {}}}}};
+  halves.regret_geomean = 1.002;
+  halves.regret_worst = 1.05;
+  table.pins.push_back({DType::bf16, 3, 3, 5, 5, "v7_bf16_t256_vi4"});
+  const std::string text = write(table);
+  EXPECT_THAT(text, HasSubstr("regret_worst: 1.05"));
+  const Table read_back = read(text, "t.yaml", known_variant);
+  EXPECT_EQ(read_back, table);
+  EXPECT_EQ(lookup(read_back, {DType::bf16, 64, 4096}, Alignment::aligned).kernel->config, table.kernels[3].config);
+  EXPECT_EQ(lookup(read_back, {DType::f32, 64, 4096}, Alignment::aligned).kernel->name, "v7_t256_vi4");
+}
+
 TEST(KernelName, IsTheVariantAndTheInitialsOfItsConstants) {
   EXPECT_EQ(kernel_name({"v7", {{"THREADS", 256}, {"VEC_ITEMS", 4}}}), "v7_t256_vi4");
   EXPECT_EQ(kernel_name({"v7", {{"THREADS", 256}}, DType::bf16}), "v7_bf16_t256");

@@ -67,6 +67,25 @@ TEST_F(BenchTest, EveryVariantHasATimeOrAReason) {
   EXPECT_THAT(of(1, kSoundShort).skipped.value_or(""), HasSubstr("capacity"));
 }
 
+TEST_F(BenchTest, EachTypeIsTimedAgainstItsOwnCandidates) {
+  options_.all_variants = true;
+  const auto of = [](DType dtype) { return Config{kSoundUnbounded, {{"THREADS", 64}}, dtype}; };
+  const auto short_of = [](DType dtype) { return Config{kSoundShort, {{"ITEMS", 1}, {"THREADS", 64}}, dtype}; };
+  const auto rows = bench(
+      {{DType::f32, 4, 64}, {DType::f16, 4, 64}}, {short_of(DType::f32), short_of(DType::f16)},
+      [&](const Problem& problem) { return of(problem.dtype); }, options_, planted_registry());
+  ASSERT_EQ(rows.size(), 2U);
+  for (const BenchRow& row : rows) {
+    EXPECT_EQ(row.chosen, of(row.problem.dtype));
+    ASSERT_EQ(row.variants.size(), 2U);
+    for (const BenchVariant& one : row.variants) {
+      EXPECT_EQ(one.config.dtype, row.problem.dtype);
+      EXPECT_EQ(one.skipped, std::nullopt);
+    }
+    EXPECT_NEAR(row.gb_per_s, 2 * 256 * static_cast<double>(size_of(row.problem.dtype)) / row.time_us / 1e3, 1e-9);
+  }
+}
+
 TEST_F(BenchTest, AChoiceThatCannotBeUsedIsAnError) {
   EXPECT_THAT(error_of(StatusCode::verification_failed,
                        [&] {

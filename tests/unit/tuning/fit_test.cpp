@@ -362,6 +362,26 @@ TEST_F(Pins, LoseARecordThatTheTuneContradicts) {
   EXPECT_FALSE(choice.kernel->verification) << "it will be verified before it is used";
 }
 
+TEST(Fit, TypesAreFittedByThemselvesIntoOneTable) {
+  constexpr char kHalves[] = "unbounded f16 THREADS=512", kHalvesFew[] = "unbounded f16 THREADS=256";
+  Journal journal = sample_journal(std::vector<std::string>{kWarp, kUnboundedFew, kUnboundedMany, kHalves, kHalvesFew});
+  measure(journal, {1024}, {{256, {{kWarp, 2}, {kUnboundedFew, 4}, {kHalves, 3}, {kHalvesFew, 6}}}});
+  const table::Table table = fit(journal, registry(), nullptr);
+  ASSERT_THAT(table.tables, SizeIs(2));
+  EXPECT_EQ(table.tables[0].dtype, DType::f32);
+  EXPECT_THAT(texts(table.tables[0].bands[0]), ::testing::Contains(::testing::HasSubstr(name(kWarp))));
+  EXPECT_EQ(table.tables[1].dtype, DType::f16);
+  EXPECT_THAT(texts(table.tables[1].bands[0]), ElementsAre("any open unbounded_f16_t512"));
+  ASSERT_TRUE(table.find("unbounded_f16_t512"));
+  EXPECT_EQ(table.find("unbounded_f16_t512")->config, parse_config(kHalves));
+  for (const table::OpTable& op : table.tables) EXPECT_EQ(op.regret_geomean, 1.0);
+  // f32 as it is without the other type.
+  std::erase_if(journal.compiles, [](const auto& event) { return event.config.dtype != DType::f32; });
+  const table::Table alone = fit(journal, registry(), nullptr);
+  EXPECT_EQ(alone.tables[0].bands, table.tables[0].bands);
+  EXPECT_EQ(alone.tables[0].regret_geomean, std::nullopt) << "that of the table says it";
+}
+
 TEST(Fit, OnASimulatedDeviceWhatIsNotVerifiedYetMayBeChosen) {
   Journal journal = sample_journal({kWarp, kBlock, kUnboundedFew, kUnboundedMany});
   measure(journal, {1024}, kRows);

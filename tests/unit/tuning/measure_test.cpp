@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "support/elements.hpp"
 #include "support/fake_device.hpp"
 
 namespace softmax_dispatch::tuning::testing {
@@ -129,6 +130,63 @@ TEST_F(MeasureTest, BuffersRotateAndHoldRandomNumbers) {
     EXPECT_LT(*least, -9.5F);
     EXPECT_GT(*most, 9.5F);
     EXPECT_LT(*most, 10.0F);
+  }
+}
+
+TEST_F(MeasureTest, TheNumbersAreOfTheProblemsType) {
+  add({1});
+  constexpr Problem kHalves{DType::f16, 16, 256};
+  for (const Problem& problem : {kSmall, kHalves, kSmall}) {
+    launches_.clear();
+    measurer_.time(problem, candidates_, plan(1, 0, 256));
+    ASSERT_FALSE(launches_.empty());
+    const std::size_t bytes = 16 * 256 * size_of(problem.dtype);
+    const auto* input = reinterpret_cast<const std::byte*>(host_pointer(launches_[0].x));
+    const std::vector<float> x = to_values(problem.dtype, std::span(input, bytes));
+    const auto [least, most] = std::minmax_element(x.begin(), x.end());
+    EXPECT_GE(*least, -10.0F);
+    EXPECT_LT(*least, -9.5F);
+    EXPECT_GT(*most, 9.5F);
+    EXPECT_LE(*most, 10.0F);
+    EXPECT_EQ(launches_[0].element_bytes, static_cast<int>(size_of(problem.dtype)));
+  }
+}
+
+TEST_F(MeasureTest, LaunchesOfAProblemShareAZeroedWorkspace) {
+  add({1});
+  add({1});
+  add({1});
+  candidates_[0].geometry.workspace_bytes = 1024;
+  candidates_[1].geometry.workspace_bytes = 4096;
+  measurer_.time(kSmall, candidates_, plan(2));
+  std::set<DevicePtr> workspaces;
+  for (const Launch& launch : launches_) {
+    const bool wants = launch.geometry.workspace_bytes > 0;
+    EXPECT_EQ(launch.workspace != 0, wants);
+    if (wants) workspaces.insert(launch.workspace);
+  }
+  ASSERT_THAT(workspaces, SizeIs(1));
+  EXPECT_EQ(*workspaces.begin() % 256, 0U);
+  const auto* words = reinterpret_cast<const char*>(host_pointer(*workspaces.begin()));
+  EXPECT_TRUE(std::all_of(words, words + 4096, [](char byte) { return byte == 0; }));
+  // Where a later candidate needs a larger one, no recorded launch names what was released.
+  candidates_[2].geometry.workspace_bytes = 1 << 16;
+  launches_.clear();
+  measurer_.time(kSmall, candidates_, plan(2));
+  workspaces.clear();
+  for (const Launch& launch : launches_) workspaces.insert(launch.workspace);
+  EXPECT_THAT(workspaces, SizeIs(1));
+}
+
+TEST_F(MeasureTest, TheCopyOfHalvesIsToldTheirBytesAsFloats) {
+  add({0.5});
+  constexpr Problem kHalves{DType::bf16, 3, 5};
+  candidates_[0].view = Problem{DType::f32, 1, 8};
+  EXPECT_NEAR(measurer_.copy_limit_us(kHalves, candidates_, plan(3)), 0.5, 1e-9);
+  for (const Launch& launch : launches_) {
+    EXPECT_EQ(launch.M, 1);
+    EXPECT_EQ(launch.N, 8);
+    EXPECT_EQ(launch.element_bytes, 4);
   }
 }
 

@@ -33,6 +33,7 @@ RowKernelTraits unbounded() {
   return {.id = kSoundUnbounded,
           .summary = "any shape",
           .needs = "nothing",
+          .dtypes = {DType::f32, DType::f16},
           .complexity = 9,
           .owner = RowOwner::grid_walk,
           .wide_index = true,
@@ -50,6 +51,12 @@ RowKernelTraits bounded(std::string_view id) {
           .accurate_elements_per_thread = kUnbounded};
 }
 
+RowKernelTraits of_two_types(std::string_view id) {
+  RowKernelTraits traits = bounded(id);
+  traits.dtypes = {DType::f32, DType::f16};
+  return traits;
+}
+
 RowKernelTraits unselectable(std::string_view id) {
   RowKernelTraits traits = bounded(id);
   traits.selectable = false;
@@ -58,9 +65,9 @@ RowKernelTraits unselectable(std::string_view id) {
 
 const std::vector<FewShapes>& variants() {
   static const std::vector<FewShapes> all{
-      FewShapes(unbounded()),      FewShapes(bounded(kSoundShort)),  FewShapes(bounded(kWrong)),
-      FewShapes(bounded(kCrash)),  FewShapes(bounded(kSticky)),      FewShapes(bounded(kCrashInTiming)),
-      FewShapes(bounded(kBroken)), FewShapes(bounded(kLocalMemory)), FewShapes(unselectable(kControl)),
+      FewShapes(unbounded()),      FewShapes(of_two_types(kSoundShort)), FewShapes(bounded(kWrong)),
+      FewShapes(bounded(kCrash)),  FewShapes(bounded(kSticky)),          FewShapes(bounded(kCrashInTiming)),
+      FewShapes(bounded(kBroken)), FewShapes(bounded(kLocalMemory)),     FewShapes(unselectable(kControl)),
   };
   return all;
 }
@@ -73,7 +80,11 @@ std::string source_of(std::string_view id) {
     return head +
            "  float item[64];\n  for (int i = 0; i < N; ++i) item[i % 64] = x[i];\n  for (int i = 0; i < N; ++i) "
            "y[i] = item[(i * 7) % 64];\n}\n";
-  return head + "  y[threadIdx.x] = x[threadIdx.x];\n}\n";
+  // A device that reads the code finds the name of its type in it.
+  constexpr std::string_view kMark =
+      "#ifdef TYPE\n#define JOIN(a, b) a##b\n#define MARK(type) JOIN(computes_, type)\n"
+      "extern \"C\" { __device__ int MARK(TYPE); }\n#else\n#define MARK(type) y[0]\n#endif\n";
+  return std::string(kMark) + head + "  MARK(TYPE) = 1;\n  y[threadIdx.x] = x[threadIdx.x];\n}\n";
 }
 
 /// Knows which kernel it runs: times follow from it. One that calls itself simulated gives the faulty kernels the best
@@ -101,7 +112,8 @@ class PlantedDevice : public FakeDevice {
 
   std::shared_ptr<const LoadedKernel> load(std::string_view image, const std::string& entry,
                                            const Resources& resources) override {
-    auto kernel = FakeDevice::load(image, entry, resources);
+    const bool halves = image.find("computes_f16") != std::string_view::npos;
+    auto kernel = halves ? FakeDevice::kernel(fake_softmax_of(DType::f16)) : FakeDevice::load(image, entry, resources);
     entries_[kernel.get()] = entry;
     return kernel;
   }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -156,6 +157,34 @@ TEST_F(TuneTest, PinnedConfigurationsAreVerifiedAnew) {
   EXPECT_NE(choice.pin, nullptr);
   EXPECT_EQ(choice.kernel->config, kernel.config);
   EXPECT_TRUE(choice.kernel->verification);
+}
+
+TEST_F(TuneTest, TwoTypesShareATable) {
+  options_.dtypes = {DType::f32, DType::f16};
+  const TuneResult result = tune();
+  ASSERT_EQ(result.table.tables.size(), 2U);
+  std::map<DType, std::set<std::string>> names;
+  for (const table::Kernel& kernel : result.table.kernels) {
+    ASSERT_TRUE(kernel.verification) << kernel.name;
+    names[kernel.config.dtype].insert(kernel.name);
+  }
+  EXPECT_THAT(names[DType::f32], Contains("sound_unbounded_t64"));
+  EXPECT_THAT(names[DType::f16], Contains("sound_unbounded_f16_t64"));
+  for (const table::OpTable& op : result.table.tables) {
+    EXPECT_GE(op.regret_geomean, 1.0) << to_string(op.dtype);
+    const table::Kernel* chosen = table::lookup(result.table, {op.dtype, 4, 64}, table::Alignment::aligned).kernel;
+    EXPECT_EQ(chosen->config.variant, kSoundShort);
+    EXPECT_EQ(chosen->config.dtype, op.dtype);
+  }
+  std::set<DType> measured;
+  for (const MeasureEvent& event : read_journal(options_.journal).measurements) {
+    EXPECT_EQ(event.config.dtype, event.problem.dtype);
+    measured.insert(event.problem.dtype);
+  }
+  EXPECT_EQ(measured.size(), 2U);
+  const std::string text = table::write(result.table);
+  const auto known = [](std::string_view id) { return planted_registry().find(id) != nullptr; };
+  EXPECT_EQ(table::read(text, "two", known), result.table);
 }
 
 TEST_F(TuneTest, StopsForWhatIsNoCandidatesFault) {

@@ -9,6 +9,7 @@
 #include "support/config.hpp"
 #include "support/fake_device.hpp"
 #include "variants/registry.hpp"
+#include "variants/row_kernel.hpp"
 #include "verify/inputs.hpp"
 #include "verify/verify.hpp"
 
@@ -244,6 +245,46 @@ TEST(Run, OtherBitsInASecondRun) {
                                      if (++run % 2 == 0) element = std::nextafter(element, 0.0f);
                                    }));
   expect_failure(result, HasSubstr("other bits in a second run"));
+}
+
+/// A kernel whose launches want a workspace.
+class WithWorkspace : public RowKernel {
+ public:
+  using RowKernel::RowKernel;
+  Geometry geometry(const Problem& problem, const Constants& constants) const override {
+    Geometry shape = RowKernel::geometry(problem, constants);
+    shape.workspace_bytes = 256;
+    return shape;
+  }
+};
+
+TEST(Run, LaunchesFindInTheWorkspaceWhatTheOneBeforeLeft) {
+  const WithWorkspace variant({.id = "waits",
+                               .summary = "",
+                               .needs = "",
+                               .capacity = Capacity::items,
+                               .accurate_elements_per_thread = kUnbounded});
+  FakeDevice device;
+  const auto run_with = [&](const FakeKernelFunction& function) {
+    const auto kernel = FakeDevice::kernel(function);
+    return run(device, variant, DType::f32, {{"ITEMS", 1}, {"THREADS", 32}}, *kernel, Depth::brief);
+  };
+  std::int64_t launches = 0;
+  const Outcome counted = run_with(right_then([&](const Launch& launch) {
+    ASSERT_NE(launch.workspace, 0u);
+    EXPECT_EQ(launch.workspace % 256, 0u);
+    std::int64_t& epoch = *reinterpret_cast<std::int64_t*>(host_pointer(launch.workspace));
+    EXPECT_EQ(epoch++, launches++);
+  }));
+  EXPECT_TRUE(counted.passed) << counted.reason;
+  EXPECT_EQ(launches, counted.cases);
+  // Right on a fresh workspace alone.
+  const Outcome first_only = run_with([](const Launch& launch) {
+    std::int64_t& used = *reinterpret_cast<std::int64_t*>(host_pointer(launch.workspace));
+    if (used++ == 0) fake_softmax(launch);
+  });
+  EXPECT_FALSE(first_only.passed);
+  EXPECT_EQ(first_only.cases, 2);
 }
 
 TEST(Run, SpecialValuesIgnored) {

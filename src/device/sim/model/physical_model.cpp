@@ -7,7 +7,7 @@ namespace softmax_dispatch::sim {
 namespace {
 
 constexpr double kSchedulers = 4;  ///< Of an SM.
-constexpr double kLanes = 32, kSectorBytes = 32, kSectorsOfLine = 4, kElementBytes = 4;
+constexpr double kLanes = 32, kSectorBytes = 32, kSectorsOfLine = 4;
 /// How sharply a cache stops to hold what is used again: the share that it holds is 1 / (1 + (used / capacity)^4).
 constexpr double kCacheSharpness = 4;
 
@@ -37,7 +37,7 @@ class Evaluation {
         1, blocks_per_sm(device.limits, launch.geometry.block, launch.resources.registers, launch.shared_bytes));
     blocks_ = std::ceil(grid_ / sms_);
     share_ = blocks_ / grid_;
-    input_bytes_ = kElementBytes * static_cast<double>(launch.M) * static_cast<double>(launch.N);
+    input_bytes_ = launch.element_bytes * static_cast<double>(launch.M) * static_cast<double>(launch.N);
     find_residency();
   }
 
