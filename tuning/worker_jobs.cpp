@@ -134,7 +134,12 @@ std::vector<TimeResult> WorkerJobs::time(const Problem& problem, const std::vect
     }
     announce_(to_string(config));
     try {
-      candidates.push_back({config, &loaded(config), variant.geometry(problem, config.constants)});
+      const MeasureCandidate candidate{config, &loaded(config), variant.geometry(problem, config.constants)};
+      if (const Support fits = device().co_resident(*candidate.kernel, candidate.geometry); !fits) {
+        results[i].error = fits.reason;
+        continue;
+      }
+      candidates.push_back(candidate);
       positions.push_back(i);
     } catch (const Error& error) {
       // An instruction that the simulated device does not know costs the candidate alone.

@@ -119,10 +119,11 @@ Config Dispatcher::Impl::choice(const Problem& problem, const std::string& arch)
 
 void Dispatcher::Impl::launch(const DeviceKernels& kernels, const Choice& choice, const void* x, void* y,
                               const Problem& problem, Stream stream) {
-  kernels.device().launch(
-      {choice.kernel, choice.geometry, reinterpret_cast<DevicePtr>(x), reinterpret_cast<DevicePtr>(y), problem.M,
-       problem.N, choice.workspace, static_cast<int>(size_of(problem.dtype))},
-      stream);
+  Launch launch{
+      choice.kernel, choice.geometry, reinterpret_cast<DevicePtr>(x), reinterpret_cast<DevicePtr>(y), problem.M,
+      problem.N,     choice.workspace};
+  launch.element_bytes = static_cast<int>(size_of(problem.dtype));
+  kernels.device().launch(launch, stream);
 }
 
 Choice Dispatcher::Impl::prepare(DeviceKernels& kernels, const Problem& problem, table::Alignment alignment,

@@ -129,6 +129,46 @@ TEST_F(LaunchForms, MissingBlockIsADeadlock) {
                     HasSubstr("no block will ever write")));
 }
 
+TEST_F(LaunchForms, PartialThatIsPublishedTooEarlyIsARace) {
+  make(sum_over_blocks("gridDim.x", "0"));
+  EXPECT_THAT(fault({.grid = 8, .block = 32, .cooperative = true, .workspace_bytes = kWorkspaceBytes}),
+              AllOf(HasSubstr("kernel k, test.cu:"), HasSubstr("workspace race"), HasSubstr("nothing that orders it")));
+}
+
+TEST_F(LaunchForms, PartialThatIsReadWithoutAWaitIsARace) {
+  make(R"(
+extern "C" __global__ void k(const float* x, float* y, long long M, long long N, float* workspace) {
+  if (threadIdx.x != 0) return;
+  workspace[blockIdx.x] = 1;
+  y[blockIdx.x] = workspace[blockIdx.x == 0 ? 1 : 0];
+}
+)");
+  EXPECT_THAT(fault({.grid = 2, .block = 32, .workspace_bytes = kWorkspaceBytes}), HasSubstr("workspace race"));
+}
+
+TEST_F(LaunchForms, FlagThatIsSetAfterThePartialIsNone) {
+  make(R"(
+extern "C" __global__ void k(const float* x, float* y, long long M, long long N, volatile unsigned* workspace) {
+  if (threadIdx.x != 0) return;
+  float* const partial = (float*)workspace + 1;
+  if (blockIdx.x > 0) {
+    partial[blockIdx.x] = blockIdx.x;
+    __threadfence();
+    atomicAdd((unsigned*)workspace, 1);
+    return;
+  }
+  while (*workspace < gridDim.x - 1) {
+  }
+  __threadfence();
+  float sum = 0;
+  for (unsigned i = 1; i < gridDim.x; ++i) sum += partial[i];
+  y[0] = sum;
+}
+)");
+  launch({.grid = 20, .block = 32, .cooperative = true, .workspace_bytes = kWorkspaceBytes});
+  EXPECT_THAT(y(1), Each(190.0f));
+}
+
 TEST_F(LaunchForms, ClustersAreNotSimulated) {
   make(sum_over_blocks(), "sm_90");
   const Geometry geometry{.grid = 8, .block = 32, .cluster = 4};

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "device/sim/exec/workspace_check.hpp"
 #include "device/sim/sim_kernel.hpp"
 #include "support/error.hpp"
 
@@ -249,7 +250,11 @@ LaunchCounts SimDevice::execute(const Launch& launch, int phase, RunOptions run_
   grid.sm_count = static_cast<std::uint32_t>(std::max(1, info_.sm_count));
   grid.overlaps = launch.geometry.overlaps && info_.limits.major >= 9;
   // Phases and blocks that talk through a workspace differ in more than the bytes that they read.
-  if (launch.geometry.workspace_bytes > 0) run_options.repeat = false;
+  const std::int64_t workspace_bytes = launch.geometry.workspace_bytes;
+  std::optional<WorkspaceCheck> check;
+  if (workspace_bytes > 0) run_options.repeat = false;
+  if (workspace_bytes > 0 && run_options.checks && grid.grid <= WorkspaceCheck::kMostBlocks)
+    grid.workspace_check = &check.emplace(launch.workspace, workspace_bytes, grid.grid);
   const auto memory = memory_of(launch);
   try {
     return run(grid, *memory, run_options);

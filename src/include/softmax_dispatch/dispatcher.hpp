@@ -41,7 +41,13 @@ struct DispatcherOptions {
 /// covers exactly this code on this device, verifies it there. From then on a call for any shape that the kernel serves
 /// is warm: no compile, allocation, lock or synchronisation. CUDA graphs: a warm dispatch may be captured. A cold one
 /// in a capturing stream launches a warm kernel that can serve the shape, or returns not_warmed; it never compiles,
-/// allocates or synchronises there. Lifetime: a Dispatcher owns the kernels it loaded. It must outlive the work it
+/// allocates or synchronises there. Workspaces: some kernels need a little device memory of their own. It belongs to
+/// one stream, or to one captured graph until the graph and its instances are destroyed: two instances of one graph
+/// must not run at once. prewarm() reserves it for the default stream, 8 streams that come later and 32 captures, and a
+/// cold call for its stream; prewarm() again, before further captures, reserves what they have used up. A stream that
+/// has none makes its first call cold; a capture for which none is left launches a kernel that needs none, or returns
+/// not_warmed. At most 512 streams and graphs of a device have one; further streams use kernels that need none.
+/// Lifetime: a Dispatcher owns the kernels it loaded. It must outlive the work it
 /// launched and the graphs that captured it.
 ///
 /// On a simulated GPU (options.device) the CPU executes the PTX that NVRTC makes for the architecture, and needs no

@@ -73,6 +73,8 @@ void Executor::atomic_op(const Op& op) {
   const SpreadAccess at = spread(access);
   if (at.local != 0) fault(std::countr_zero(at.local), "atomic on local memory");
   if (checks_waits_) check_waited(at.global);
+  std::unique_lock<std::mutex> alone;
+  if (launch_.workspace_check != nullptr) alone = check_workspace(op.kind, access, at);
   for_each_lane(at.global, [&](int lane) { one_atomic(access, atomic, &hints_[op.extra], lane, at.addresses); });
   for_each_lane(at.shared, [&](int lane) { one_atomic(access, atomic, nullptr, lane, at.addresses); });
 }

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "device/sim/exec/block.hpp"
 #include "device/sim/exec/launch.hpp"
 #include "device/sim/exec/repeat/repeater.hpp"
+#include "device/sim/exec/workspace_check.hpp"
 #include "device/sim/lanes/lanes.hpp"
 #include "support/error.hpp"
 
@@ -103,6 +105,8 @@ class Executor {
   bool store_global_row(const Access& access, Allocation*& hint, LaneMask mask, const Addresses& addresses);
   Allocation& allocation_at(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane, const char* action);
   void check_waited(LaneMask mask) const;
+  /// Throws Error(device) where the access races with another block. The lock is to be held until the access is done.
+  std::unique_lock<std::mutex> check_workspace(OpKind kind, const Access& access, const SpreadAccess& at) const;
   void check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const;
 
   // block_access.cpp

@@ -133,6 +133,8 @@ void Executor::memory_op(const Op& op, const SpreadAccess& at) {
   const Access& access = program_.accesses[op.extra];
   Allocation*& hint = hints_[op.extra];
   if (checks_waits_) check_waited(at.global);
+  std::unique_lock<std::mutex> alone;
+  if (launch_.workspace_check != nullptr) alone = check_workspace(op.kind, access, at);
   if (op.kind == OpKind::load) {
     if (at.global != 0) load_global(access, hint, at.global, at.addresses);
     if (at.shared != 0) load_shared(access, at.shared, at.addresses);
@@ -160,6 +162,26 @@ void Executor::check_waited(LaneMask mask) const {
   if (early == 0) return;
   fault(std::countr_zero(early),
         "global memory accessed before griddepcontrol.wait: what the launch ahead of this one writes may not be there");
+}
+
+std::unique_lock<std::mutex> Executor::check_workspace(OpKind kind, const Access& access,
+                                                       const SpreadAccess& at) const {
+  WorkspaceCheck& check = *launch_.workspace_check;
+  std::unique_lock<std::mutex> alone;
+  for_each_lane(at.global, [&](int lane) {
+    const std::uint64_t address = at.addresses[static_cast<std::size_t>(lane)];
+    if (!check.holds(address)) return;
+    if (!alone.owns_lock()) alone = check.hold();
+    if (kind == OpKind::atomic) return check.atomic(block_->index(), address);
+    const unsigned bytes = unsigned{access.bytes} * access.count;
+    const bool loads = kind == OpKind::load;
+    const std::string other = loads ? check.load(block_->index(), address, bytes, access.strong)
+                                    : check.store(block_->index(), address, bytes, access.strong);
+    if (other.empty()) return;
+    fault(lane, fmt::format("workspace race at address {:#x}: a {} with nothing that orders it after {}", address,
+                            loads ? "read" : "write", other));
+  });
+  return alone;
 }
 
 void Executor::check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const {

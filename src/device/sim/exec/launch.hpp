@@ -11,6 +11,8 @@
 
 namespace softmax_dispatch::sim {
 
+class WorkspaceCheck;
+
 /// A kernel, its shape and its parameters. The grid and the block have one dimension.
 struct GridLaunch {
   std::shared_ptr<const Program> program;
@@ -21,6 +23,7 @@ struct GridLaunch {
   std::uint32_t sm_count = 1;
   /// It may begin before the work ahead of it is done: global memory is not to be touched before griddepcontrol.wait.
   bool overlaps = false;
+  WorkspaceCheck* workspace_check = nullptr;  ///< Null: blocks are not looked at together.
 };
 
 struct RunOptions {
