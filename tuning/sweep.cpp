@@ -27,17 +27,17 @@ double factor(const yaml::Node& node) {
   return value;
 }
 
-std::vector<std::int64_t> ascending(const yaml::Node& node) {
+std::vector<std::int64_t> ascending(const yaml::Node& node, std::int64_t least = 1) {
   std::vector<std::int64_t> values = node.integers();
-  if (values.empty() || values.front() < 1 ||
+  if (values.empty() || values.front() < least ||
       std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) != values.end())
-    node.fail("must hold one or more numbers from 1 on, in ascending order");
+    node.fail(fmt::format("must hold one or more numbers from {} on, in ascending order", least));
   return values;
 }
 
 Ladders ladders_of(const yaml::Node& node) {
   Ladders ladders;
-  for (const auto& [axis, values] : node.entries()) ladders.emplace(axis, ascending(values));
+  for (const auto& [axis, values] : node.entries()) ladders.emplace(axis, ascending(values, 0));
   return ladders;
 }
 

@@ -63,6 +63,13 @@ struct Copy {
   std::size_t bytes = 0;
 };
 
+/// What work in a stream is ordered by. Neither number is ever used again in the process.
+struct StreamUse {
+  std::uint64_t stream = 0;   ///< Id of the stream, whatever handle names it.
+  std::uint64_t capture = 0;  ///< Id of the capture under way in it; 0: none.
+  void* graph = nullptr;      ///< The graph that the capture makes.
+};
+
 /// Launches recorded once (on CUDA: a graph) that can be replayed and timed.
 class Batch {
  public:
@@ -130,6 +137,11 @@ class Buffer {
   }
   DevicePtr get() const noexcept { return pointer_; }
   std::size_t bytes() const noexcept { return bytes_; }
+  /// The memory, which is its owner's no more.
+  DevicePtr give() noexcept {
+    device_ = nullptr;
+    return pointer_;
+  }
 
  private:
   Device* device_ = nullptr;

@@ -23,6 +23,16 @@ class Backend {
   /// The device of that ordinal, alive as long as the process.
   virtual Device& device(int ordinal) = 0;
   virtual bool is_capturing(Stream stream) = 0;
+  /// Called on warm calls of kernels with a workspace.
+  virtual StreamUse stream_use(Stream stream) = 0;
+  /// Id of the context that the calling thread's calls act on; never used again in the process.
+  virtual std::uint64_t current_context() = 0;
+  /// Calls f(argument) once when the graph of a capture under way and all that is made of it are destroyed; see
+  /// cuda::when_destroyed.
+  virtual void when_destroyed(void* graph, void (*f)(void*), void* argument) = 0;
+  /// Device memory that outlives calls, aligned to 256 bytes and zeroed.
+  virtual DevicePtr allocate_zeroed(Device& device, std::size_t bytes) = 0;
+  virtual void release(Device& device, DevicePtr pointer) = 0;
   /// Runs work that compiles, allocates and synchronises, so that no capture of another thread is broken by it.
   virtual void run_cold(const std::function<void()>& work) = 0;
 

@@ -12,6 +12,22 @@ class CudaBackend final : public Backend {
   int current_device() override { return cuda::current_device(); }
   Device& device(int ordinal) override { return cuda::current_context_device(ordinal); }
   bool is_capturing(Stream stream) override { return cuda::is_capturing(stream); }
+  StreamUse stream_use(Stream stream) override { return cuda::stream_use(stream); }
+  std::uint64_t current_context() override { return cuda::current_context(); }
+  void when_destroyed(void* graph, void (*f)(void*), void* argument) override {
+    cuda::when_destroyed(graph, f, argument);
+  }
+
+  DevicePtr allocate_zeroed(Device& device, std::size_t bytes) override {
+    const std::lock_guard lock(device_mutex_);
+    Buffer made(device, bytes);
+    device.fill(made.get(), 0, bytes);
+    return made.give();
+  }
+  void release(Device& device, DevicePtr pointer) override {
+    const std::lock_guard lock(device_mutex_);
+    device.release(pointer);
+  }
 
   void run_cold(const std::function<void()>& work) override {
     const cuda::RelaxedCapture relaxed;

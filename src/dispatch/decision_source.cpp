@@ -21,9 +21,9 @@ bool is_known_variant(std::string_view id) {
 }
 
 /// The configuration for the type that the text names; where it names none, for every type that the variant computes.
-std::vector<Config> parse_forced(const std::string& text) {
+std::vector<Config> parse_forced(const std::string& text, const Registry& variants) {
   const Config config = parse_config(text);
-  const Variant& variant = registry().at(config.variant);
+  const Variant& variant = variants.at(config.variant);
   const std::vector<Axis>& axes = variant.axes();
   for (const Axis& axis : axes) {
     const auto found = config.constants.find(axis.name);
@@ -87,23 +87,24 @@ void log_staleness(const table::Table& table, const DeviceInfo& device) {
 
 }  // namespace
 
-DecisionSource::DecisionSource(const DispatcherOptions& options) : path_(options.table) {
-  if (!options.force.empty()) forced_ = parse_forced(options.force);
+DecisionSource::DecisionSource(const DispatcherOptions& options, const Registry& variants)
+    : variants_(&variants), path_(options.table) {
+  if (!options.force.empty()) forced_ = parse_forced(options.force, variants);
   if (path_.empty()) return;
   table_ = table::read(read_file(path_), path_, is_known_variant);
   // What the table's own architecture does not support is an error of the table, whichever device asks first.
   try {
-    Decisions::from_table(*table_, Target{arch_limits(table_->device.arch), table_->device.sm_count});
+    Decisions::from_table(*table_, Target{arch_limits(table_->device.arch), table_->device.sm_count}, variants);
   } catch (const Error& error) {
     throw_error(StatusCode::bad_table, "{}: {}", path_, error.what());
   }
 }
 
 Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* device) const {
-  if (!forced_.empty()) return Decisions::forced(forced_, target);
+  if (!forced_.empty()) return Decisions::forced(forced_, target, *variants_);
   table::Table table = table_for(target);
   if (device) log_staleness(table, *device);
-  return Decisions::from_table(std::move(table), target);
+  return Decisions::from_table(std::move(table), target, *variants_);
 }
 
 std::optional<std::string> DecisionSource::table_arch() const {
@@ -129,7 +130,7 @@ table::Table DecisionSource::table_for(const Target& target) const {
     table = table::read(*text, "shipped table for " + arch, is_known_variant);
   }
   if (table.device.arch.empty()) table.device.arch = arch;
-  add_rule(table, target);
+  add_rule(table, target, *variants_);
   return table;
 }
 

@@ -18,7 +18,7 @@ class DecisionSource {
  public:
   /// Reads and checks the table. Throws Error(io), (bad_table), and (invalid_argument) for a forced configuration that
   /// is none.
-  explicit DecisionSource(const DispatcherOptions& options);
+  explicit DecisionSource(const DispatcherOptions& options, const Registry& variants = registry());
 
   /// Where `device` is given, says in the log what a person should know of a table that was not made on it. Throws
   /// Error(bad_table) where the table is for another architecture, (unsupported) where the forced configuration does
@@ -33,6 +33,7 @@ class DecisionSource {
  private:
   table::Table table_for(const Target& target) const;
 
+  const Registry* variants_;
   std::vector<Config> forced_;         ///< Of each type; empty: nothing is forced.
   std::string path_;                   ///< Of table_, for messages.
   std::optional<table::Table> table_;  ///< None: options named no table.

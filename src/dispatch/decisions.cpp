@@ -30,8 +30,8 @@ Candidate make_candidate(const Variant& variant, Config config, const Target& ta
   return candidate;
 }
 
-Candidate candidate_of(const table::Kernel& kernel, const Target& target) {
-  const Variant* variant = registry().find(kernel.config.variant);
+Candidate candidate_of(const table::Kernel& kernel, const Target& target, const Registry& variants) {
+  const Variant* variant = variants.find(kernel.config.variant);
   if (!variant) {
     throw_error(StatusCode::bad_table, "kernel {}: this version has no variant '{}'; retune with softmax-tune",
                 kernel.name, kernel.config.variant);
@@ -58,11 +58,11 @@ Candidate candidate_of(const table::Kernel& kernel, const Target& target) {
 
 }  // namespace
 
-Decisions Decisions::from_table(table::Table table, const Target& target) {
+Decisions Decisions::from_table(table::Table table, const Target& target, const Registry& variants) {
   Decisions decisions;
   decisions.table_ = std::move(table);
   for (const table::Kernel& kernel : decisions.table_.kernels) {
-    decisions.add(candidate_of(kernel, target));
+    decisions.add(candidate_of(kernel, target, variants));
   }
   decisions.add_runner_ups();
   decisions.add_unbounded(target);
@@ -70,11 +70,11 @@ Decisions Decisions::from_table(table::Table table, const Target& target) {
   return decisions;
 }
 
-Decisions Decisions::forced(const std::vector<Config>& configs, const Target& target) {
+Decisions Decisions::forced(const std::vector<Config>& configs, const Target& target, const Registry& variants) {
   Decisions decisions;
   std::string reasons;
   for (const Config& config : configs) {
-    const Variant& variant = registry().at(config.variant);
+    const Variant& variant = variants.at(config.variant);
     if (const Support support = variant.supports(config.dtype, config.constants, target); !support) {
       reasons += fmt::format("{}'{}': {}", reasons.empty() ? "" : "; ", to_string(config), support.reason);
       continue;

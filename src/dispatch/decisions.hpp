@@ -11,6 +11,7 @@
 
 #include "support/config.hpp"
 #include "table/table.hpp"
+#include "variants/registry.hpp"
 #include "variants/variant.hpp"
 
 namespace softmax_dispatch::runtime {
@@ -34,9 +35,10 @@ class Decisions {
  public:
   /// Of a table that was read or passes validate(). Throws Error(bad_table) for a kernel that the target or its variant
   /// does not support.
-  static Decisions from_table(table::Table table, const Target& target);
+  static Decisions from_table(table::Table table, const Target& target, const Registry& variants = registry());
   /// One configuration of each type for every shape. Throws Error(unsupported) where the target supports none of them.
-  static Decisions forced(const std::vector<Config>& configs, const Target& target);
+  static Decisions forced(const std::vector<Config>& configs, const Target& target,
+                          const Registry& variants = registry());
 
   Decisions(Decisions&&) = default;
 

@@ -15,7 +15,54 @@ DeviceKernels::DeviceKernels(Backend& backend, Device& device, std::shared_ptr<c
       device_(device),
       decisions_(std::move(decisions)),
       outcomes_(backend.cache()),
-      slots_(decisions_->candidates().size()) {}
+      slots_(decisions_->candidates().size()),
+      workspaces_(backend, device) {}
+
+Geometry DeviceKernels::geometry_of(int index, const Problem& problem) const {
+  const Candidate& candidate = decisions_->candidates()[static_cast<std::size_t>(index)];
+  return candidate.variant->geometry(problem, candidate.config.constants);
+}
+
+DeviceKernels::State DeviceKernels::take(int index, const Problem& problem, Stream stream, Choice& choice) {
+  if (rejected(index)) return State::useless;
+  choice = {};
+  choice.kernel = ready(index);
+  if (!choice.kernel) return State::cold;
+  choice.geometry = geometry_of(index, problem);
+  const Residency::Answer answer = slot(index).residency.ask(choice.geometry);
+  if (answer != Residency::Answer::fits) return answer == Residency::Answer::unknown ? State::cold : State::useless;
+  if (choice.geometry.workspace_bytes == 0) return State::ready;
+  const bool full = workspaces_.full();
+  choice.workspace = workspaces_.find(stream, choice.geometry.workspace_bytes);
+  return choice.workspace ? State::ready : full ? State::useless : State::cold;
+}
+
+Support DeviceKernels::prepare(int index, const Problem& problem, Stream stream, Choice& choice) {
+  choice = {};
+  choice.kernel = prepare(index);
+  if (!choice.kernel) return Support::no(rejection(index));
+  choice.geometry = geometry_of(index, problem);
+  if (Support support = fits(index, *choice.kernel, choice.geometry); !support) return support;
+  if (choice.geometry.workspace_bytes == 0) return Support::yes();
+  choice.workspace = workspaces_.reserve(stream, choice.geometry.workspace_bytes);
+  if (choice.workspace) return Support::yes();
+  return Support::no(fmt::format("{} streams and graphs have a workspace, and no more get one", Workspaces::kMost));
+}
+
+Support DeviceKernels::fits(int index, const LoadedKernel& kernel, const Geometry& geometry) {
+  Residency& residency = slot(index).residency;
+  if (residency.ask(geometry) == Residency::Answer::fits) return Support::yes();
+  Support support = device_.co_resident(kernel, geometry);
+  const std::lock_guard lock(slot(index).mutex);
+  if (residency.ask(geometry) != Residency::Answer::unknown) return support;
+  residency.note(geometry, device_.resident_blocks(kernel, geometry));
+  if (!support) {
+    log(LogLevel::info, "{} is not used for {} blocks on {}: {}",
+        to_string(decisions_->candidates()[static_cast<std::size_t>(index)].config), geometry.grid,
+        describe(device_.info()), support.reason);
+  }
+  return support;
+}
 
 const LoadedKernel* DeviceKernels::prepare(int index) {
   Slot& slot = this->slot(index);

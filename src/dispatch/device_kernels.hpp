@@ -10,8 +10,17 @@
 #include "dispatch/backend.hpp"
 #include "dispatch/decisions.hpp"
 #include "dispatch/outcomes.hpp"
+#include "dispatch/residency.hpp"
+#include "dispatch/workspaces.hpp"
 
 namespace softmax_dispatch::runtime {
+
+/// A kernel to launch for a problem, with all that its launch needs.
+struct Choice {
+  const LoadedKernel* kernel = nullptr;  ///< Null: none.
+  Geometry geometry;
+  DevicePtr workspace = 0;
+};
 
 /// The candidates of a Decisions on one device. Each is cold, ready, or rejected for good: because it uses local
 /// memory, or failed its verification on this device. Reading the state takes no lock; making a candidate ready
@@ -30,6 +39,18 @@ class DeviceKernels {
   }
   bool rejected(int index) const noexcept { return slot(index).state.load(std::memory_order_acquire) == &kRejected; }
 
+  enum class State : std::uint8_t {
+    ready,    ///< `choice` can be launched.
+    cold,     ///< Cold work would tell.
+    useless,  ///< It is rejected, or the device cannot hold what must be on it together, or has no workspace for it.
+  };
+  /// Takes no lock and allocates nothing; throws Error(device).
+  State take(int index, const Problem& problem, Stream stream, Choice& choice);
+
+  /// Cold work for one problem in a stream that is not captured: prepare(), and what of the launch is not known or not
+  /// reserved yet. Whether the candidate can be launched; if not, why.
+  Support prepare(int index, const Problem& problem, Stream stream, Choice& choice);
+
   /// Cold work: compiles, loads and, where no record covers the code on this device, verifies. Returns the kernel, or
   /// null where the candidate is (or has been) rejected. Throws what may be gone at the next try: Error(toolchain),
   /// (device).
@@ -46,11 +67,14 @@ class DeviceKernels {
     std::shared_ptr<const LoadedKernel> kernel;
     Status last_failure;
     std::string rejection;
+    Residency residency;  ///< Noted under the mutex.
   };
 
   Slot& slot(int index) noexcept { return slots_[static_cast<std::size_t>(index)]; }
   const Slot& slot(int index) const noexcept { return slots_[static_cast<std::size_t>(index)]; }
   const LoadedKernel* make_ready(const Candidate& candidate, Slot& slot);
+  Geometry geometry_of(int index, const Problem& problem) const;
+  Support fits(int index, const LoadedKernel& kernel, const Geometry& geometry);
   bool has_record(const Candidate& candidate, const std::string& code_hash) const;
   Outcomes::Verdict verify(const Candidate& candidate, const LoadedKernel& kernel, const std::string& code_hash);
 
@@ -61,6 +85,7 @@ class DeviceKernels {
   std::shared_ptr<const Decisions> decisions_;
   Outcomes outcomes_;
   std::vector<Slot> slots_;
+  Workspaces workspaces_;
 };
 
 }  // namespace softmax_dispatch::runtime

@@ -10,6 +10,7 @@
 
 namespace softmax_dispatch {
 
+using runtime::Choice;
 using runtime::describe;
 using runtime::DeviceKernels;
 
@@ -19,14 +20,7 @@ table::Alignment alignment_of(const void* x, const void* y, const Problem& probl
   return table::alignment_of(x, y, problem.N, size_of(problem.dtype));
 }
 
-[[noreturn]] void fail_unserved(const DeviceKernels& kernels, const Problem& problem, table::Alignment alignment) {
-  std::string reasons;
-  kernels.decisions().visit(problem, alignment, [&](int index) {
-    const auto& candidate = kernels.decisions().candidates()[static_cast<std::size_t>(index)];
-    reasons +=
-        fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(candidate.config), kernels.rejection(index));
-    return false;
-  });
+[[noreturn]] void fail_unserved(const DeviceKernels& kernels, const Problem& problem, const std::string& reasons) {
   if (reasons.empty()) {
     throw_error(StatusCode::unsupported, "{}: no kernel serves this shape on {}", to_string(problem),
                 describe(kernels.device().info()));
@@ -43,44 +37,55 @@ Dispatcher::Impl::Impl(runtime::DecisionSource source, runtime::Backend& backend
 void Dispatcher::Impl::dispatch(const void* x, void* y, const Problem& problem, Stream stream) {
   if (runtime::check_arguments(x, y, problem) == 0) return;
   const int ordinal = backend_.current_device();
-  if (const DeviceKernels* kernels = find_device(ordinal)) {
-    Selection selection;
+  if (DeviceKernels* kernels = find_device(ordinal)) {
+    Choice choice;
+    DeviceKernels::State state = DeviceKernels::State::useless;
     kernels->decisions().visit(problem, alignment_of(x, y, problem), [&](int index) {
-      if (kernels->rejected(index)) return false;
-      selection = {index, kernels->ready(index)};
-      return true;
+      state = kernels->take(index, problem, stream, choice);
+      return state != DeviceKernels::State::useless;
     });
-    if (selection.kernel) return launch(*kernels, selection, x, y, problem, stream);
+    if (state == DeviceKernels::State::ready) return launch(*kernels, choice, x, y, problem, stream);
   }
   dispatch_cold(ordinal, x, y, problem, stream);
 }
 
 void Dispatcher::Impl::dispatch_cold(int ordinal, const void* x, void* y, const Problem& problem, Stream stream) {
   const table::Alignment alignment = alignment_of(x, y, problem);
-  Selection selection;
   if (backend_.is_capturing(stream)) {
-    const DeviceKernels* kernels = find_device(ordinal);
-    if (kernels) {
-      kernels->decisions().visit(problem, alignment, [&](int index) {
-        selection = {index, kernels->ready(index)};
-        return selection.kernel != nullptr;
-      });
-    }
-    if (!selection.kernel) {
-      throw_error(
-          StatusCode::not_warmed,
-          "{}: the stream is being captured and no kernel for this shape is loaded on device {}: call prewarm() "
-          "for the shape, or dispatch it once, before the capture begins",
-          to_string(problem), ordinal);
-    }
-    return launch(*kernels, selection, x, y, problem, stream);
+    const Choice choice = take_while_capturing(ordinal, problem, alignment, stream);
+    return launch(*find_device(ordinal), choice, x, y, problem, stream);
   }
   DeviceKernels* kernels = nullptr;
+  Choice choice;
   backend_.run_cold([&] {
     kernels = &get_device(ordinal);
-    selection = prepare(*kernels, problem, alignment);
+    choice = prepare(*kernels, problem, alignment, stream, false);
   });
-  launch(*kernels, selection, x, y, problem, stream);
+  launch(*kernels, choice, x, y, problem, stream);
+}
+
+Choice Dispatcher::Impl::take_while_capturing(int ordinal, const Problem& problem, table::Alignment alignment,
+                                              Stream stream) const {
+  Choice choice;
+  bool lacks_workspace = false;
+  DeviceKernels* kernels = find_device(ordinal);
+  const bool found = kernels && kernels->decisions().visit(problem, alignment, [&](int index) {
+    const DeviceKernels::State state = kernels->take(index, problem, stream, choice);
+    lacks_workspace = lacks_workspace || (choice.geometry.workspace_bytes > 0 && !choice.workspace);
+    return state == DeviceKernels::State::ready;
+  });
+  if (found) return choice;
+  if (lacks_workspace) {
+    throw_error(StatusCode::not_warmed,
+                "{}: the stream is being captured, the kernel for this shape needs a workspace, and those reserved on "
+                "device {} are all taken by other streams and graphs: call prewarm() for the shape before the capture "
+                "begins, which reserves more",
+                to_string(problem), ordinal);
+  }
+  throw_error(StatusCode::not_warmed,
+              "{}: the stream is being captured and no kernel for this shape is loaded on device {}: call prewarm() "
+              "for the shape, or dispatch it once, before the capture begins",
+              to_string(problem), ordinal);
 }
 
 void Dispatcher::Impl::prewarm(std::span<const Problem> problems) {
@@ -89,9 +94,9 @@ void Dispatcher::Impl::prewarm(std::span<const Problem> problems) {
     const int ordinal = backend_.current_device();
     backend_.run_cold([&] {
       DeviceKernels& kernels = get_device(ordinal);
-      prepare(kernels, problem, table::Alignment::unaligned);
+      prepare(kernels, problem, table::Alignment::unaligned, {}, true);
       const auto row_bytes = static_cast<std::uint64_t>(problem.N) * size_of(problem.dtype);
-      if (row_bytes % 16 == 0) prepare(kernels, problem, table::Alignment::aligned);
+      if (row_bytes % 16 == 0) prepare(kernels, problem, table::Alignment::aligned, {}, true);
     });
   }
 }
@@ -112,28 +117,30 @@ Config Dispatcher::Impl::choice(const Problem& problem, const std::string& arch)
   return chosen;
 }
 
-void Dispatcher::Impl::launch(const DeviceKernels& kernels, Selection selection, const void* x, void* y,
+void Dispatcher::Impl::launch(const DeviceKernels& kernels, const Choice& choice, const void* x, void* y,
                               const Problem& problem, Stream stream) {
-  const auto& candidate = kernels.decisions().candidates()[static_cast<std::size_t>(selection.index)];
-  Launch launch{selection.kernel,
-                candidate.variant->geometry(problem, candidate.config.constants),
-                reinterpret_cast<DevicePtr>(x),
-                reinterpret_cast<DevicePtr>(y),
-                problem.M,
-                problem.N};
-  launch.element_bytes = static_cast<int>(size_of(problem.dtype));
-  kernels.device().launch(launch, stream);
+  kernels.device().launch(
+      {choice.kernel, choice.geometry, reinterpret_cast<DevicePtr>(x), reinterpret_cast<DevicePtr>(y), problem.M,
+       problem.N, choice.workspace, static_cast<int>(size_of(problem.dtype))},
+      stream);
 }
 
-Dispatcher::Impl::Selection Dispatcher::Impl::prepare(DeviceKernels& kernels, const Problem& problem,
-                                                      table::Alignment alignment) {
-  Selection selection;
+Choice Dispatcher::Impl::prepare(DeviceKernels& kernels, const Problem& problem, table::Alignment alignment,
+                                 Stream stream, bool with_substitute) {
+  Choice first;
+  std::string reasons;
   kernels.decisions().visit(problem, alignment, [&](int index) {
-    selection = {index, kernels.prepare(index)};
-    return selection.kernel != nullptr;
+    Choice choice;
+    if (const Support support = kernels.prepare(index, problem, stream, choice); !support) {
+      const auto& candidate = kernels.decisions().candidates()[static_cast<std::size_t>(index)];
+      reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(candidate.config), support.reason);
+      return false;
+    }
+    if (!first.kernel) first = choice;
+    return !with_substitute || choice.geometry.workspace_bytes == 0;
   });
-  if (!selection.kernel) fail_unserved(kernels, problem, alignment);
-  return selection;
+  if (!first.kernel) fail_unserved(kernels, problem, reasons);
+  return first;
 }
 
 DeviceKernels* Dispatcher::Impl::find_device(int ordinal) const noexcept {

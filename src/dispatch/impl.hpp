@@ -29,17 +29,16 @@ struct [[gnu::visibility("hidden")]] Dispatcher::Impl {
   /// Ordinals below this are served; a process sees far fewer GPUs.
   static constexpr int kMaxDevices = 64;
 
-  /// A candidate with the loaded kernel to launch for it.
-  struct Selection {
-    int index = -1;
-    const LoadedKernel* kernel = nullptr;  ///< Null: none.
-  };
-
-  static void launch(const runtime::DeviceKernels& kernels, Selection selection, const void* x, void* y,
+  static void launch(const runtime::DeviceKernels& kernels, const runtime::Choice& choice, const void* x, void* y,
                      const Problem& problem, Stream stream);
   void dispatch_cold(int ordinal, const void* x, void* y, const Problem& problem, Stream stream);
-  /// Makes the first candidate ready that is not rejected.
-  static Selection prepare(runtime::DeviceKernels & kernels, const Problem& problem, table::Alignment alignment);
+  /// Makes the first candidate ready that is not rejected; where it needs a workspace, and `with_substitute`, the
+  /// first one that needs none as well.
+  static runtime::Choice prepare(runtime::DeviceKernels & kernels, const Problem& problem, table::Alignment alignment,
+                                 Stream stream, bool with_substitute);
+  /// The first candidate that can be launched in a stream that is being captured. Throws Error(not_warmed).
+  runtime::Choice take_while_capturing(int ordinal, const Problem& problem, table::Alignment alignment, Stream stream)
+      const;
   /// Null before the first call on that device.
   runtime::DeviceKernels* find_device(int ordinal) const noexcept;
   runtime::DeviceKernels& get_device(int ordinal);

@@ -46,10 +46,10 @@ std::optional<Config> configure(const Variant& variant, DType dtype, std::int64_
 }
 
 /// Of the variants that serve the step: fewest scans, then the capacity that is wasted least, then the simplest.
-std::optional<Config> configure(const Step& step, DType dtype, const Target& target) {
+std::optional<Config> configure(const Step& step, DType dtype, const Target& target, const Registry& variants) {
   std::optional<Config> best;
   std::tuple<int, std::int64_t, int> best_key;
-  for (const Variant* variant : registry().all()) {
+  for (const Variant* variant : variants.all()) {
     if (!variant->selectable() || !variant->computes(dtype) || variant->serves_every_shape()) continue;
     auto config = configure(*variant, dtype, step.N_to, {{"THREADS", step.threads}}, target);
     if (!config) continue;
@@ -86,14 +86,18 @@ void add_threshold(table::Table& table, table::Band& band, std::int64_t N_to, Co
 
 }  // namespace
 
-void add_rule(table::Table& table, const Target& target) {
-  const Variant& unbounded = unbounded_variant();
+void add_rule(table::Table& table, const Target& target, const Registry& variants) {
+  const auto& all = variants.all();
+  const auto last = std::find_if(all.begin(), all.end(), [](const Variant* one) { return one->serves_every_shape(); });
+  if (last == all.end()) return;
+  const Variant& unbounded = **last;
   for (const DType dtype : unbounded.dtypes()) {
     const auto same = [&](const table::OpTable& one) { return one.dtype == dtype; };
     if (std::any_of(table.tables.begin(), table.tables.end(), same)) continue;
     table::Band band;
     for (const Step& step : kSteps) {
-      if (auto config = configure(step, dtype, target)) add_threshold(table, band, step.N_to, std::move(*config));
+      if (auto config = configure(step, dtype, target, variants))
+        add_threshold(table, band, step.N_to, std::move(*config));
     }
     auto config = configure(unbounded, dtype, std::int64_t{1} << 20, {}, target);
     if (!config) throw_error(StatusCode::internal, "{} serves no row on {}", unbounded.id(), target.limits.arch);

@@ -26,6 +26,16 @@ class SimBackend final : public Backend {
   int current_device() override { return 0; }
   Device& device(int /*ordinal*/) override { return *device_; }
   bool is_capturing(Stream /*stream*/) override { return false; }
+  /// One stream: the device runs launches with a workspace one after the other.
+  StreamUse stream_use(Stream /*stream*/) override { return {}; }
+  std::uint64_t current_context() override { return 0; }
+  void when_destroyed(void* /*graph*/, void (* /*f*/)(void*), void* /*argument*/) override {}  // none is captured
+  DevicePtr allocate_zeroed(Device& device, std::size_t bytes) override {
+    const DevicePtr made = device.allocate(bytes);
+    device.fill(made, 0, bytes);
+    return made;
+  }
+  void release(Device& device, DevicePtr pointer) override { device.release(pointer); }
   void run_cold(const std::function<void()>& work) override { work(); }
 
   jit::CompiledKernel compile(const std::string& id, const Macros& macros, const std::string& arch) override {

@@ -26,7 +26,8 @@ nlohmann::json profile(const std::string& variant, const std::string& problem,
 /// below that of any of its causes.
 void expect_one_scan_or_more(const nlohmann::json& json, const Problem& problem) {
   const auto& counts = json.at("counts");
-  const std::int64_t elements = problem.M * problem.N, bytes = 4 * elements;
+  const std::int64_t elements = problem.M * problem.N;
+  const std::int64_t bytes = static_cast<std::int64_t>(size_of(problem.dtype)) * elements;
   EXPECT_EQ(counts.at("sampled_blocks"), counts.at("blocks")) << "small enough to run as a whole";
   EXPECT_EQ(counts.at("blocks"), json.at("grid"));
   EXPECT_GE(counts.at("bytes_load"), bytes);
@@ -43,6 +44,18 @@ void expect_one_scan_or_more(const nlohmann::json& json, const Problem& problem)
   const auto& model = json.at("model");
   EXPECT_TRUE(model.at("terms").contains(model.at("bound").get<std::string>())) << model.dump();
   for (const auto& [name, time_us] : model.at("terms").items()) EXPECT_LE(time_us, model.at("time_us")) << name;
+}
+
+TEST(Profile, EveryTypeThatAVariantComputes) {
+  for (const DType dtype : unbounded_variant().dtypes()) {
+    const Problem problem{dtype, 33, 257};
+    const auto json = profile(std::string(unbounded_variant().id()), to_string(problem));
+    EXPECT_EQ(json.at("dtype"), to_string(dtype));
+    expect_one_scan_or_more(json, problem);
+  }
+  const Finished other = run({"profile", "--arch", "sm_75", "--variant", "v7", "--problem", "f16:33x257"});
+  EXPECT_EQ(other.code, 1);
+  EXPECT_THAT(other.err, HasSubstr("v7 computes f32, not f16"));
 }
 
 TEST(Profile, EveryVariantOnATuringCard) {

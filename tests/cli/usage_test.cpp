@@ -67,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"EmptyProblem", {"explain", "x.yaml", "f32:0x257"}, {"f32:0x257", "no elements"}},
         Case{"BenchNoProblem", {"bench"}, {"--problem"}},
         Case{"BenchNegative", {"bench", "--problem", "f32:8x-8"}, {"8x-8"}},
+        Case{"BenchCoreOfNoType", {"bench", "--problem", "f17:core"}, {"f17:core"}},
         Case{"ProfileUnknownVariant",
              {"profile", "--arch", "sm_75", "--variant", "v77", "--problem", "f32:8x8"},
              {"v77", "v7"}},

@@ -35,12 +35,6 @@ Device& current_context_device(int ordinal);
 /// Whether the stream is being captured. The legacy default stream (null) never is; to ask breaks nobody's capture.
 bool is_capturing(Stream stream);
 
-/// What work in a stream is ordered by. Neither number is ever used again in the process.
-struct StreamUse {
-  std::uint64_t stream = 0;   ///< Id of the stream, whatever handle names it.
-  std::uint64_t capture = 0;  ///< Id of the capture under way in it; 0: none.
-  void* graph = nullptr;      ///< The graph that the capture makes.
-};
 StreamUse stream_use(Stream stream);
 
 /// Id of the calling thread's current context; never used again in the process.

@@ -247,6 +247,9 @@ LaunchCounts SimDevice::execute(const Launch& launch, int phase, RunOptions run_
   grid.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.geometry.shared_bytes);
   grid.parameters = parameters_of(launch, phase);
   grid.sm_count = static_cast<std::uint32_t>(std::max(1, info_.sm_count));
+  grid.overlaps = launch.geometry.overlaps && info_.limits.major >= 9;
+  // Phases and blocks that talk through a workspace differ in more than the bytes that they read.
+  if (launch.geometry.workspace_bytes > 0) run_options.repeat = false;
   const auto memory = memory_of(launch);
   try {
     return run(grid, *memory, run_options);

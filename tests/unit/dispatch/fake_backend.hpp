@@ -41,6 +41,19 @@ inline verify::Outcome fail(const std::string& reason) {
   return outcome;
 }
 
+/// A graph that is being captured, and what it calls when a test destroys it.
+struct FakeGraph {
+  std::vector<std::pair<void (*)(void*), void*>> on_destruction;
+  void destroy() {
+    for (const auto& [f, argument] : std::exchange(on_destruction, {})) f(argument);
+  }
+};
+/// The capture of a thread.
+struct ThreadCapture {
+  std::uint64_t id = 0;
+  FakeGraph graph;
+};
+
 /// Devices and a compiler that count what is asked of them. What the hooks return can be changed by a test before it
 /// makes calls.
 class FakeBackend : public runtime::Backend {
@@ -59,9 +72,16 @@ class FakeBackend : public runtime::Backend {
   std::function<jit::CompiledKernel(jit::CompiledKernel)> on_compile = [](jit::CompiledKernel k) { return k; };
   std::function<verify::Outcome(const Config&)> on_verify = [](const Config&) { return pass(); };
   std::set<Stream> capturing;
+  using Graph = FakeGraph;
+  std::uint64_t capture_id = 1;
+  Graph* graph_under_way = nullptr;
+  /// With graph_of_thread every thread captures into a graph of its own.
+  static inline thread_local ThreadCapture thread_capture;
+  bool graph_of_thread = false;
+  std::uint64_t context = 1;
   std::shared_ptr<jit::Cache> disk;
 
-  std::atomic<int> compiles{0}, loads{0}, verifications{0}, cold_runs{0}, device_queries{0};
+  std::atomic<int> compiles{0}, loads{0}, verifications{0}, cold_runs{0}, allocations{0}, device_queries{0};
   /// The device that the calling thread's calls go to.
   static inline thread_local int current = 0;
 
@@ -78,6 +98,30 @@ class FakeBackend : public runtime::Backend {
   }
   Device& device(int ordinal) override { return named(ordinal); }
   bool is_capturing(Stream stream) override { return capturing.contains(stream); }
+  StreamUse stream_use(Stream stream) override {
+    StreamUse use;
+    use.stream = reinterpret_cast<std::uintptr_t>(stream);
+    if (!capturing.contains(stream)) return use;
+    use.capture = graph_of_thread ? thread_capture.id : capture_id;
+    use.graph = graph_of_thread ? &thread_capture.graph : graph_under_way;
+    return use;
+  }
+  std::uint64_t current_context() override { return context; }
+  void when_destroyed(void* of, void (*f)(void*), void* argument) override {
+    const std::lock_guard lock(graph_mutex_);
+    static_cast<Graph*>(of)->on_destruction.emplace_back(f, argument);
+  }
+  DevicePtr allocate_zeroed(Device& device, std::size_t bytes) override {
+    ++allocations;
+    const std::lock_guard lock(device_mutex_);
+    const DevicePtr made = device.allocate(bytes);
+    device.fill(made, 0, bytes);
+    return made;
+  }
+  void release(Device& device, DevicePtr pointer) override {
+    const std::lock_guard lock(device_mutex_);
+    device.release(pointer);
+  }
   void run_cold(const std::function<void()>& work) override {
     ++cold_runs;
     work();
@@ -101,7 +145,7 @@ class FakeBackend : public runtime::Backend {
 
  private:
   std::vector<std::unique_ptr<NamedDevice>> devices_;
-  std::mutex device_mutex_;
+  std::mutex device_mutex_, graph_mutex_;
 };
 
 }  // namespace softmax_dispatch::testing

@@ -72,6 +72,7 @@ void Executor::atomic_op(const Op& op) {
   note_poll();
   const SpreadAccess at = spread(access);
   if (at.local != 0) fault(std::countr_zero(at.local), "atomic on local memory");
+  if (checks_waits_) check_waited(at.global);
   for_each_lane(at.global, [&](int lane) { one_atomic(access, atomic, &hints_[op.extra], lane, at.addresses); });
   for_each_lane(at.shared, [&](int lane) { one_atomic(access, atomic, nullptr, lane, at.addresses); });
 }

@@ -88,9 +88,17 @@ void Executor::arrive(LaneMask lanes, const Sync& sync) {
   if (barrier.arrived == expected) open(number);
 }
 
+/// A wait for the grids ahead holds for the whole block once its threads have met.
+void Executor::share_waits() {
+  const auto& warps = block_->warps();
+  if (std::none_of(warps.begin(), warps.end(), [](const Warp& warp) { return warp.waited() != 0; })) return;
+  for (Warp& warp : block_->warps()) warp.wait_for_grids(kAllLanes);
+}
+
 /// Everyone who waits at the barrier goes on.
 void Executor::open(std::uint32_t number) {
   Warp* const arriving = warp_;
+  if (checks_waits_) share_waits();
   const Barrier barrier = block_->barriers()[number];
   block_->barriers()[number] = {};
   for (Warp& warp : block_->warps()) {

@@ -16,6 +16,7 @@ Executor::Executor(const GridLaunch& launch, const Allocations& memory, bool che
       memory_(memory),
       helpers_(lanes::table().helpers),
       checks_(checks),
+      checks_waits_(checks && launch.overlaps),
       tally_(program_),
       hints_(program_.accesses.size()),
       bases_{nullptr, constants} {
@@ -161,6 +162,8 @@ void Executor::run_special(const Op& op) {
       return clock(op);
     case OpKind::fence:
       return std::atomic_thread_fence(std::memory_order_seq_cst);
+    case OpKind::grid_wait:
+      return warp_->wait_for_grids(mask_);
     case OpKind::pause:
       ++polls_;
       budget_ = 0;

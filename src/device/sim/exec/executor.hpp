@@ -102,6 +102,7 @@ class Executor {
   bool load_global_row(const Access& access, Allocation*& hint, LaneMask mask, const Addresses& addresses);
   bool store_global_row(const Access& access, Allocation*& hint, LaneMask mask, const Addresses& addresses);
   Allocation& allocation_at(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane, const char* action);
+  void check_waited(LaneMask mask) const;
   void check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const;
 
   // block_access.cpp
@@ -137,6 +138,7 @@ class Executor {
   void barrier(int path, const Sync& sync);
   void warps_at_barrier();
   void arrive(LaneMask lanes, const Sync& sync);
+  void share_waits();
   void open(std::uint32_t number);
   std::uint32_t common_segment() const noexcept;
   std::uint32_t barrier_number(LaneMask mask, const Sync& sync) const;
@@ -158,6 +160,7 @@ class Executor {
   const Allocations& memory_;
   const lanes::Helpers& helpers_;
   const bool checks_;
+  const bool checks_waits_;  ///< For griddepcontrol.wait.
   Tally tally_;
   std::atomic<std::uint64_t> effects_{0};
   std::uint64_t steps_ = 0;

@@ -132,6 +132,7 @@ void Executor::recorded_memory_op(const Op& op, const SpreadAccess& at) {
 void Executor::memory_op(const Op& op, const SpreadAccess& at) {
   const Access& access = program_.accesses[op.extra];
   Allocation*& hint = hints_[op.extra];
+  if (checks_waits_) check_waited(at.global);
   if (op.kind == OpKind::load) {
     if (at.global != 0) load_global(access, hint, at.global, at.addresses);
     if (at.shared != 0) load_shared(access, at.shared, at.addresses);
@@ -152,6 +153,13 @@ void Executor::memory_op(const Op& op, const SpreadAccess& at) {
   } else {
     ++changes_;
   }
+}
+
+void Executor::check_waited(LaneMask mask) const {
+  const LaneMask early = mask & ~warp_->waited();
+  if (early == 0) return;
+  fault(std::countr_zero(early),
+        "global memory accessed before griddepcontrol.wait: what the launch ahead of this one writes may not be there");
 }
 
 void Executor::check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const {

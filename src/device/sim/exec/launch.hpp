@@ -19,6 +19,8 @@ struct GridLaunch {
   std::uint32_t dynamic_shared_bytes = 0;
   std::vector<std::byte> parameters;  ///< program->parameter_bytes
   std::uint32_t sm_count = 1;
+  /// It may begin before the work ahead of it is done: global memory is not to be touched before griddepcontrol.wait.
+  bool overlaps = false;
 };
 
 struct RunOptions {

@@ -5,6 +5,7 @@ namespace softmax_dispatch::sim {
 void Warp::reset(std::uint32_t index, LaneMask lanes, std::byte* registers) {
   index_ = index;
   lanes_ = alive_ = lanes;
+  waited_ = 0;
   registers_ = registers;
   paths_.clear();
   paths_.push_back({.state = PathState::ready, .mask = lanes});

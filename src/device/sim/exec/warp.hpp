@@ -75,12 +75,16 @@ class Warp {
   std::uint32_t tick() const noexcept { return tick_; }
   void synchronised(LaneMask lanes) noexcept;
 
+  /// Lanes that know that the grids ahead of this one are done.
+  LaneMask waited() const noexcept { return waited_; }
+  void wait_for_grids(LaneMask lanes) noexcept { waited_ |= lanes; }
+
  private:
   int new_path();
   void leave_parent(std::int32_t parent, LaneMask arrived);
 
   std::uint32_t index_ = 0;
-  LaneMask lanes_ = 0, alive_ = 0;
+  LaneMask lanes_ = 0, alive_ = 0, waited_ = 0;
   std::byte* registers_ = nullptr;
   std::vector<Path> paths_;
   int current_ = 0;

@@ -38,6 +38,7 @@ const std::map<std::string_view, Decoder>& decoders() {
       {"exit", decode_finish},
       {"fence", decode_fence},
       {"fma", decode_arithmetic},
+      {"griddepcontrol", decode_grid_dependency},
       {"isspacep", decode_isspacep},
       {"ld", decode_load},
       {"ldu", decode_load},

@@ -30,6 +30,7 @@ void decode_load(Builder& builder, Modifiers& modifiers);
 void decode_store(Builder& builder, Modifiers& modifiers);
 void decode_atomic(Builder& builder, Modifiers& modifiers);
 void decode_fence(Builder& builder, Modifiers& modifiers);
+void decode_grid_dependency(Builder& builder, Modifiers& modifiers);
 void decode_hint(Builder& builder, Modifiers& modifiers);  ///< prefetch and its like: nothing happens
 void decode_nanosleep(Builder& builder, Modifiers& modifiers);
 

@@ -199,6 +199,17 @@ void decode_hint(Builder& builder, Modifiers& modifiers) {
   modifiers.take_all([](std::string_view) { return true; });
 }
 
+/// Launches follow one another here: only that nothing is touched before the wait can be seen.
+void decode_grid_dependency(Builder& builder, Modifiers& modifiers) {
+  builder.set_class(OpClass::other);
+  builder.expect_operands(0, 0);
+  if (modifiers.take("launch_dependents")) return;
+  if (!modifiers.take("wait")) builder.fail("needs .wait or .launch_dependents");
+  Op op;
+  op.kind = OpKind::grid_wait;
+  builder.emit(op);
+}
+
 void decode_nanosleep(Builder& builder, Modifiers& modifiers) {
   builder.set_class(OpClass::other);
   required_type(builder, modifiers);

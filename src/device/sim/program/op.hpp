@@ -82,7 +82,7 @@ struct Atomic {
   Ref swap = kNoRef;  ///< The new value of compare_swap.
 };
 
-enum class OpKind : std::uint8_t { lanes, load, store, atomic, clock, fence, pause };
+enum class OpKind : std::uint8_t { lanes, load, store, atomic, clock, fence, pause, grid_wait };
 
 /// One step of the interpreter: a lane function, or something with an effect. An instruction is one or several steps.
 struct Op {

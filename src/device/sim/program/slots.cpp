@@ -50,6 +50,7 @@ void visit_op(Program& program, Op& op, Read read, Write write) {
       write(op.d);
       break;
     case OpKind::fence:
+    case OpKind::grid_wait:
     case OpKind::pause:
       break;
   }

@@ -95,7 +95,7 @@ class SegmentScheduler {
       write(node, op.d, guarded);
     } else if (op.kind == OpKind::clock) {
       write(node, op.d, guarded);
-    } else if (op.kind == OpKind::fence || op.kind == OpKind::pause) {
+    } else if (op.kind == OpKind::fence || op.kind == OpKind::pause || op.kind == OpKind::grid_wait) {
       node.global = node.block = Ordered::store;
     } else {
       add_access(node, index, op, guarded);
