@@ -1,14 +1,14 @@
-#include "variants/part_kernel.hpp"
+#include "variants/vector_kernel.hpp"
 
 namespace softmax_dispatch::variants {
 
 const Variant& block() {
-  static const PartKernel variant({
+  static const VectorKernel variant({
       .id = "block",
-      .summary = "the row held by one block, one exponential or two per element, one barrier",
-      .needs = "N <= THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
+      .summary = "one exponential per element and one barrier per row, the next row loaded ahead",
+      .needs = "N <= THREADS * VEC_ITEMS vectors",
       .complexity = 6,
-      .exchange = Exchange::none,
+      .place = RowPlace::block,
   });
   return variant;
 }

@@ -23,6 +23,7 @@ constexpr std::int64_t kTwo31 = std::int64_t{1} << 31;
 constexpr std::int64_t kWindow = 1 << 20;                                                      // elements
 constexpr std::int64_t kNeededBytes = 2 * (kTwo31 + (1 << 20)) * std::int64_t{sizeof(float)};  // x and y
 const Problem kManyElements{DType::f32, kTwo31 / 257 + 5, 257};
+const Problem kManyRows{DType::f32, (1 << 24) + 1, 1};
 
 /// x and y of a problem on the device; y poisoned with NaN.
 class LargeMatrix {
@@ -39,7 +40,12 @@ class LargeMatrix {
   void set(std::int64_t element, float value) { device_.upload(at(x_, element), &value, sizeof value); }
 
   void launch(const LoadedKernel& kernel, const Variant& variant, const Constants& constants) {
-    device_.launch({&kernel, variant.geometry(problem_, constants), x_.get(), y_.get(), problem_.M, problem_.N}, {});
+    Launch launch{&kernel, variant.geometry(problem_, constants), x_.get(), y_.get(), problem_.M, problem_.N};
+    const auto bytes = static_cast<std::size_t>(launch.geometry.workspace_bytes);
+    const Buffer workspace(device_, bytes);
+    if (bytes > 0) device_.fill(workspace.get(), 0, bytes);
+    launch.workspace = workspace.get();
+    device_.launch(launch, {});
     device_.synchronize();
   }
 
@@ -136,20 +142,23 @@ TEST_P(NumericLarge, MoreThan2To31Elements) {
 
 TEST_P(NumericLarge, MillionsOfShortRows) {
   check_many_rows(gpu_, registry().at(GetParam()), {DType::f32, 1 << 24, 3});
-  check_many_rows(gpu_, registry().at(GetParam()), {DType::f32, (1 << 24) + 1, 1});
+  check_many_rows(gpu_, registry().at(GetParam()), kManyRows);
 }
 
-/// The variants that reach rows of N with the least capacity.
-std::vector<std::string> serving(std::int64_t N) {
+/// The variants that compute all of the problems, in some configuration.
+std::vector<std::string> serving(const std::vector<Problem>& problems) {
+  const Target target{arch_limits("sm_90"), 132};
   std::vector<std::string> result;
   for (const Variant* variant : registry().all()) {
-    if (variant->capacity_N(DType::f32, {{"THREADS", 1024}, {"ITEMS", 1}, {"VEC_ITEMS", 1}, {"GRID", 1}}) >= N)
-      result.emplace_back(variant->id());
+    const auto serves = [&](const Problem& problem) {
+      return guarded([&] { static_cast<void>(variant->complete(problem, {}, target)); }).ok();
+    };
+    if (std::all_of(problems.begin(), problems.end(), serves)) result.emplace_back(variant->id());
   }
   return result;
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, NumericLarge, testing::ValuesIn(serving(1)),
+INSTANTIATE_TEST_SUITE_P(Variants, NumericLarge, testing::ValuesIn(serving({kManyElements, kManyRows})),
                          [](const auto& id) { return id.param; });
 
 class NumericLongest : public NumericLarge {};
@@ -158,7 +167,7 @@ TEST_P(NumericLongest, RowAsLongAs32BitIndicesReach) {
   check_long_row(gpu_, registry().at(GetParam()), {DType::f32, 1, kTwo31 - 1});
 }
 
-INSTANTIATE_TEST_SUITE_P(Variants, NumericLongest, testing::ValuesIn(serving(kTwo31 - 1)),
+INSTANTIATE_TEST_SUITE_P(Variants, NumericLongest, testing::ValuesIn(serving({{DType::f32, 1, kTwo31 - 1}})),
                          [](const auto& id) { return id.param; });
 
 TEST(NumericUnbounded, RowBeyond32BitIndices) {

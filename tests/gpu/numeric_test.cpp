@@ -8,6 +8,7 @@
 
 #include "gpu/gpu.hpp"
 #include "support/configs.hpp"
+#include "support/ladders.hpp"
 #include "verify/verify.hpp"
 
 namespace softmax_dispatch {
@@ -37,20 +38,7 @@ TEST_P(Numeric, Extremes) {
 }
 
 TEST_P(Numeric, Ladder) {
-  // Two warps, a number of warps that is no power of two, and usual blocks.
-  const Ladders ladders{{"THREADS", {64, 96, 128, 256}},
-                        {"ITEMS", {3, 16}},
-                        {"VEC_ITEMS", {2, 4}},
-                        {"GRID", {2}},
-                        {"LANES", {4, 32}},
-                        {"ROWS", {2}},
-                        {"PREFETCH", {0, 1}},
-                        {"STREAM", {1}},
-                        {"TILE_ROWS", {16}},
-                        {"PARTS", {4, 16}},
-                        {"SHARED_ITEMS", {0, 2}},
-                        {"STAGES", {4}},
-                        {"LAG", {2}}};
+  const Ladders ladders = small_ladders();
   const Variant& variant = registry().at(GetParam());
   for (const DType dtype : variant.dtypes()) {
     const auto configs = variant.enumerate(dtype, ladders, gpu_.target());

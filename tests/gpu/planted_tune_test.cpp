@@ -10,6 +10,7 @@
 #include "device/cuda/cuda.hpp"
 #include "gpu/planted/planted.hpp"
 #include "support/files.hpp"
+#include "support/ladders.hpp"
 #include "table/table.hpp"
 #include "tuning/tuner.hpp"
 
@@ -25,7 +26,7 @@ tuning::Sweep tiny_sweep() {
   sweep.M = {1, 256};
   sweep.N = {64, 257, 1024};
   sweep.max_elements = 1 << 20;
-  sweep.axes = {{"THREADS", {128}}, {"ITEMS", {8}}, {"VEC_ITEMS", {2}}, {"GRID", {2}}};
+  sweep.axes = small_ladders({{"THREADS", {128}}, {"ITEMS", {8}}, {"VEC_ITEMS", {2}}, {"GRID", {2}}});
   sweep.max_launches = 8;
   sweep.race_factor = 4;
   sweep.screen_replays = 2;

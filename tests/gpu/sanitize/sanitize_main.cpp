@@ -13,6 +13,7 @@
 #include "gpu/gpu.hpp"
 #include "support/elements.hpp"
 #include "support/error.hpp"
+#include "support/ladders.hpp"
 #include "verify/inputs.hpp"
 #include "verify/reference.hpp"
 
@@ -72,7 +73,8 @@ bool right(Gpu& gpu, const Variant& variant, const Constants& constants, const L
 
 /// The number of wrong results.
 int run_variant(Gpu& gpu, const Variant& variant, DType dtype) {
-  const Ladders ladders{{"THREADS", {64, 256}}, {"ITEMS", {2, 8}}, {"VEC_ITEMS", {1, 2}}, {"GRID", {1}}};
+  const Ladders ladders = small_ladders(
+      {{"THREADS", {64, 128, 256}}, {"ITEMS", {2, 8}}, {"VEC_ITEMS", {1, 2}}, {"GRID", {1}}, {"PARTS", {4}}});
   int launches = 0, wrong = 0;
   for (const Constants& constants : variant.enumerate(dtype, ladders, gpu.target())) {
     const auto kernel = gpu.load(variant, constants, dtype);
