@@ -10,10 +10,16 @@ namespace softmax_dispatch {
 namespace {
 
 constexpr std::int64_t kVectorRegisters = 4;
-// Registers that a kernel needs beside its elements before ptxas spills, streaming or not: seen with NVRTC 13.0 on
-// sm_75 and sm_90 (32 floats fit 64 registers, 40 do not always).
-constexpr std::int64_t kWorkingRegisters = 32;
 constexpr std::int64_t kDefaultThreads = 128;
+
+/// Registers that a thread needs for so many values before ptxas spills, streaming or not: seen with NVRTC 13.0 on
+/// sm_75 and sm_90. Beyond those that 64 registers hold, what works on the values grows with them.
+std::int64_t registers_for(std::int64_t values, RowPlace place) {
+  const bool tile = place == RowPlace::tile;
+  const std::int64_t working = tile ? 40 : 32;
+  const std::int64_t excess = std::max<std::int64_t>(0, values - (64 - working));
+  return values + working + excess * (tile ? 3 : 2) / 4;
+}
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) {
   return ceil_div(value, unit) * unit;
@@ -37,7 +43,7 @@ VectorKernel::VectorKernel(const VectorKernelTraits& traits) : traits_(traits) {
     return;
   }
   if (traits_.place == RowPlace::lanes) axes_.insert(axes_.end(), {lanes, {.name = "ROWS", .most = 8}});
-  axes_.insert(axes_.end(), {{.name = "VEC_ITEMS", .most = 48},
+  axes_.insert(axes_.end(), {{.name = "VEC_ITEMS", .most = 40},
                              {.name = "PREFETCH", .least = 0, .most = 1},
                              stream,
                              {.name = "GRID", .compile_time = false, .least = 0, .most = kMostBlocks}});
@@ -72,7 +78,7 @@ std::int64_t VectorKernel::registers(DType dtype, const Constants& constants) co
     const std::int64_t rows = traits_.place == RowPlace::lanes ? value_of(constants, "ROWS") : 1;
     loaded_rows = rows - 1 + value_of(constants, "PREFETCH") * rows;
   }
-  return items * unit(dtype) + loaded_rows * items * kVectorRegisters + kWorkingRegisters;
+  return registers_for(items * unit(dtype) + loaded_rows * items * kVectorRegisters, traits_.place);
 }
 
 Support VectorKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
@@ -242,12 +248,12 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
       result = {plain, {{"LANES", 8}, {"ROWS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
       result[0].insert({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}});
       result[1].insert({{"THREADS", kDefaultThreads}, {"VEC_ITEMS", 2}});
-      add_largest({{"THREADS", 1024}, {"LANES", 32}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      add_largest({{"THREADS", 1024}, {"LANES", 16}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
       break;
     }
     case RowPlace::block:
       result = {{{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}},
-                {{"THREADS", 64}, {"VEC_ITEMS", 4}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
+                {{"THREADS", 64}, {"VEC_ITEMS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
       add_largest({{"THREADS", 1024}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
       break;
     case RowPlace::tile:
