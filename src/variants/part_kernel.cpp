@@ -14,8 +14,6 @@ constexpr std::int64_t kVectorRegisters = 4;
 constexpr std::int64_t kVectorBytes = 16;
 /// Registers that a kernel needs beside its vectors before ptxas spills: seen with NVRTC 13.0 on sm_75 and sm_90.
 constexpr std::int64_t kWorkingRegisters = 34;
-/// Shared memory of a block besides its vectors: states and barriers, and what the system takes.
-constexpr std::int64_t kOtherSharedBytes = 2048;
 /// exchange.cuh: a header, and a slot for each part.
 constexpr std::int64_t kHeaderBytes = 128, kSlotBytes = 16;
 /// A workspace is kept for each stream: what needs more is for other kernels.
@@ -34,9 +32,10 @@ constexpr int kClusterMajor = 9;  // compute capability with clusters and bulk c
 PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
   const bool ring = traits_.exchange == Exchange::ring;
   axes_.push_back({.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads});
-  if (traits_.exchange != Exchange::none) {
+  if (traits_.exchange == Exchange::cluster) {
+    axes_.push_back({.name = "PARTS", .least = 2, .most = traits_.most_parts, .power_of_two = true});
+  } else if (traits_.exchange != Exchange::none) {
     axes_.push_back({.name = "PARTS", .most = traits_.most_parts});
-    axes_.back().power_of_two = traits_.exchange == Exchange::cluster;
   }
   axes_.push_back({.name = "VEC_ITEMS", .most = kMostItems});
   if (ring) {
@@ -196,7 +195,7 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
   if (has("LAG")) full.try_emplace("LAG", std::max<std::int64_t>(1, value_of(full, "STAGES") - 2));
   if (has("PARTS") && !full.contains("PARTS")) {
     constexpr std::int64_t kItems = 4;
-    std::int64_t parts = 1;
+    std::int64_t parts = traits_.exchange == Exchange::cluster ? 2 : 1;
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
     full["PARTS"] = parts;
   }
@@ -221,72 +220,6 @@ Constants PartKernel::complete(const Problem& problem, const Constants& partial,
   return full;
 }
 
-bool PartKernel::worthwhile_block(DType dtype, const Constants& constants) const {
-  const std::int64_t threads = value_of(constants, "THREADS");
-  const std::int64_t in_registers = value_of(constants, "VEC_ITEMS");
-  const std::int64_t in_shared = value_of(constants, "SHARED_ITEMS");
-  if (threads < 64) return false;
-  // Shared memory is for what the registers hold too little of.
-  constexpr std::int64_t kLongRowBytes = 1 << 14, kMostBeside = 4;
-  const std::int64_t bytes = threads * (in_registers + in_shared) * kVectorBytes;
-  if (in_shared > 0 && (bytes < kLongRowBytes || in_registers > kMostBeside)) return false;
-  // Few threads that hold much, or many that hold little, where half as much would do.
-  return in_registers > 1 || in_shared > 0 || threads <= 512 || dtype == DType::f32;
-}
-
-/// False where another configuration serves the same rows at least as well, by the measurements on an H200.
-bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
-  const std::int64_t threads = value_of(constants, "THREADS");
-  const std::int64_t parts = this->parts(constants);
-  const std::int64_t elements = vectors_of_thread(constants) * vector_elements(dtype);  // of a thread
-  constexpr std::int64_t kMostElements = 64;
-  if (elements > kMostElements) return false;
-  if (traits_.exchange == Exchange::none) return worthwhile_block(dtype, constants);
-  if (threads < 128 || parts < 2) return false;
-  // Shorter rows are for one block.
-  constexpr std::int64_t kShortestRow = 8192;
-  if (traits_.exchange != Exchange::launches && capacity_N(dtype, constants) < kShortestRow) return false;
-  switch (traits_.exchange) {
-    case Exchange::none:
-      break;
-    case Exchange::cluster:
-      return threads <= 512 && elements >= 8;
-    case Exchange::slots:
-      return threads >= 256 && parts >= 16;
-    case Exchange::ring: {
-      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way.
-      const std::int64_t used = (shared_bytes(constants) + kOtherSharedBytes) * value_of(constants, "BLOCKS");
-      return threads <= 256 && parts <= kWarpThreads && 2 * used > target.limits.shared_bytes_per_sm;
-    }
-    case Exchange::launches:
-      return threads >= 256 && threads <= 512 && parts >= 8 && elements >= 8 && elements <= 32;
-  }
-  return false;
-}
-
-std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
-  std::vector<Constants> configs{{}};
-  for (const Axis& axis : axes_) {
-    if (axis.name == "BLOCKS" || axis.name == "KEEP" || axis.name == "GRID" || axis.name == "STREAM") continue;
-    const auto ladder = ladders.find(axis.name);
-    if (ladder == ladders.end()) {
-      throw_error(StatusCode::invalid_argument, "the sweep has no values for the axis {} of {}: add them under `axes`",
-                  axis.name, id());
-    }
-    std::vector<Constants> longer;
-    for (const Constants& config : configs)
-      for (const std::int64_t value : ladder->second)
-        if (axis.holds(value)) (longer.emplace_back(config))[axis.name] = value;
-    configs = std::move(longer);
-  }
-  std::vector<Constants> result;
-  for (Constants& config : configs) {
-    config = with_derived(dtype, std::move(config), target);
-    if (supports(dtype, config, target) && worthwhile(dtype, config, target)) result.push_back(std::move(config));
-  }
-  return result;
-}
-
 std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) const {
   std::vector<Constants> result;
   const auto add = [&](Constants config) {
@@ -300,7 +233,8 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
     if (supports(dtype, config, target)) result.push_back(std::move(config));
   };
   const std::int64_t most = std::min<std::int64_t>(traits_.most_parts, 64);
-  add({{"THREADS", kWarpThreads}, {"PARTS", 1}, {"VEC_ITEMS", 1}, {"BLOCKS", 1}, {"STREAM", 0}});
+  const std::int64_t least = traits_.exchange == Exchange::cluster ? 2 : 1;
+  add({{"THREADS", kWarpThreads}, {"PARTS", least}, {"VEC_ITEMS", 1}, {"BLOCKS", 1}, {"STREAM", 0}});
   add({{"THREADS", 128}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"STREAM", 1}});
   add({{"THREADS", 256}, {"PARTS", most}, {"VEC_ITEMS", 4}, {"BLOCKS", 1}, {"STREAM", 1}});
   if (has("SHARED_ITEMS")) {

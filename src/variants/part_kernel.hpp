@@ -67,6 +67,9 @@ class PartKernel : public Variant {
   /// BLOCKS, KEEP, STREAM and GRID, as far as they are not set.
   Constants with_derived(DType dtype, Constants constants, const Target& target) const;
 
+  /// Shared memory of a block besides its vectors: states and barriers, and what the system takes.
+  static constexpr std::int64_t kOtherSharedBytes = 2048;
+
   PartKernelTraits traits_;
   std::vector<Axis> axes_;
 };

@@ -1,0 +1,140 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "support/arch.hpp"
+#include "variants/registry.hpp"
+
+namespace softmax_dispatch {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+const Target kH200{arch_limits("sm_90"), 132};
+const Target kT4{arch_limits("sm_75"), 40};
+
+Constants with(Constants constants, const std::string& axis, std::int64_t value) {
+  constants.insert_or_assign(axis, value);
+  return constants;
+}
+
+const Constants kCluster{{"THREADS", 256}, {"PARTS", 8},  {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 2},
+                         {"KEEP", 0},      {"BLOCKS", 2}, {"STREAM", 1}};
+const Constants kSplit{{"THREADS", 256}, {"PARTS", 16}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 0},
+                       {"KEEP", 1},      {"BLOCKS", 2}, {"STREAM", 1},    {"GRID", 264}};
+const Constants kRing{{"THREADS", 256}, {"PARTS", 32}, {"VEC_ITEMS", 4}, {"STAGES", 4},
+                      {"LAG", 2},       {"BLOCKS", 3}, {"STREAM", 1},    {"GRID", 396}};
+const Constants kMapMerge{{"THREADS", 256}, {"PARTS", 8}, {"VEC_ITEMS", 4}, {"BLOCKS", 4}, {"STREAM", 0}};
+
+Geometry geometry(const char* id, const Problem& problem, const Constants& constants) {
+  return registry().at(id).geometry(problem, constants);
+}
+
+std::string reason(const char* id, const Problem& problem, const Constants& constants, const Target& target = kH200) {
+  const Support support = registry().at(id).supports(problem, constants, target);
+  EXPECT_FALSE(support);
+  return support.reason;
+}
+
+TEST(PartKernel, CapacityIsTheVectorsOfAllPartsAndTheRingKeepsOneForAMisalignedRow) {
+  EXPECT_EQ(registry().at("cluster").capacity_N(DType::f32, kCluster), 8 * 256 * 6 * 4);
+  EXPECT_EQ(registry().at("cluster").capacity_N(DType::bf16, kCluster), 8 * 256 * 6 * 8);
+  EXPECT_EQ(registry().at("split").capacity_N(DType::f16, kSplit), 16 * 256 * 4 * 8);
+  EXPECT_EQ(registry().at("ring").capacity_N(DType::f32, kRing), 32 * 256 * 4 * 4 - 3);
+  EXPECT_GT(registry().at("map_merge").capacity_N(DType::f32, kMapMerge), 2'000'000'000);
+}
+
+TEST(PartKernel, SumsOfManyTermsAreLeftToOthersSoonerInF32) {
+  const Variant& variant = registry().at("map_merge");
+  EXPECT_EQ(variant.accurate_N(DType::f32, kMapMerge), 8 * 256 * 4 * 32);
+  EXPECT_EQ(variant.accurate_N(DType::bf16, kMapMerge), 32 * 8 * 256 * 4 * 32);
+}
+
+TEST(PartKernel, GeometryFollowsTheExchange) {
+  const Geometry cluster = geometry("cluster", {DType::f32, 10, 5000}, kCluster);
+  EXPECT_EQ(cluster.grid, 80);
+  EXPECT_EQ(cluster.cluster, 8);
+  EXPECT_EQ(cluster.shared_bytes, 2 * 256 * 16);
+  EXPECT_EQ(cluster.workspace_bytes, 0);
+
+  const Geometry split = geometry("split", {DType::f32, 1000, 5000}, kSplit);
+  EXPECT_EQ(split.grid, 256);  // 16 groups of 16, of the 264 blocks that fit
+  EXPECT_TRUE(split.cooperative);
+  EXPECT_EQ(split.workspace_bytes, 128 + 2 * 256 * 16);
+  EXPECT_EQ(geometry("split", {DType::f32, 3, 5000}, kSplit).grid, 48);
+
+  const Geometry ring = geometry("ring", {DType::f32, 100, 5000}, kRing);
+  EXPECT_EQ(ring.grid, 396);
+  EXPECT_TRUE(ring.cooperative);
+  EXPECT_EQ(ring.shared_bytes, 4 * 4 * 256 * 16);
+  EXPECT_EQ(ring.workspace_bytes, 128 + 100 * 32 * 16);
+  EXPECT_EQ(geometry("ring", {DType::f32, 2, 5000}, kRing).grid, 64);
+
+  const Geometry launches = geometry("map_merge", {DType::f32, 100, 5000}, kMapMerge);
+  EXPECT_EQ(launches.grid, 800);
+  EXPECT_EQ(launches.phases, 2);
+  EXPECT_FALSE(launches.cooperative);
+  EXPECT_EQ(launches.workspace_bytes, 128 + 800 * 16);
+}
+
+TEST(PartKernel, RefusesWithTheReason) {
+  const Problem row{DType::f32, 1, 5000};
+  EXPECT_THAT(reason("cluster", row, kCluster, kT4), HasSubstr("compute capability 9.0"));
+  EXPECT_THAT(reason("ring", row, kRing, kT4), HasSubstr("compute capability 9.0"));
+  EXPECT_THAT(reason("cluster", row, with(kCluster, "PARTS", 1)), HasSubstr("PARTS=1 is not a power of two from 2"));
+  EXPECT_THAT(reason("cluster", row, with(kCluster, "PARTS", 6)), HasSubstr("power of two"));
+  EXPECT_THAT(reason("cluster", row, with(kCluster, "BLOCKS", 9)), HasSubstr("2048 threads"));
+  EXPECT_THAT(reason("cluster", row, with(with(kCluster, "KEEP", 1), "VEC_ITEMS", 16)), HasSubstr("registers"));
+  EXPECT_THAT(reason("split", row, with(with(kSplit, "SHARED_ITEMS", 16), "THREADS", 1024)),
+              HasSubstr("shared memory"));
+  EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 265)), HasSubstr("132 SMs hold 264"));
+  EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 8)), HasSubstr("no room for the PARTS=16"));
+  EXPECT_THAT(reason("ring", row, with(kRing, "LAG", 3)), HasSubstr("LAG + 2"));
+  EXPECT_THAT(reason("ring", {DType::f32, 1'000'000, 5000}, kRing), HasSubstr("workspace of 512000128 bytes"));
+  EXPECT_THAT(reason("map_merge", {DType::f32, 1 << 20, 5000}, kMapMerge), HasSubstr("workspace"));
+  EXPECT_THAT(reason("cluster", {DType::f32, 1, 50000}, kCluster), HasSubstr("capacity 49152"));
+}
+
+TEST(PartKernel, OnlyTheArchitecturesWithClustersHaveThem) {
+  for (const char* id : {"cluster", "ring"}) {
+    EXPECT_FALSE(registry().at(id).exists(kT4.limits)) << id;
+    EXPECT_THAT(registry().at(id).extremes(DType::f32, kT4), IsEmpty()) << id;
+    EXPECT_TRUE(registry().at(id).exists(kH200.limits)) << id;
+  }
+  for (const char* id : {"held", "split", "map_merge"}) EXPECT_TRUE(registry().at(id).exists(kT4.limits)) << id;
+}
+
+TEST(PartKernel, CompletesToWhatServesTheProblem) {
+  for (const char* id : {"held", "cluster", "split", "ring", "map_merge"}) {
+    const Variant& variant = registry().at(id);
+    for (const DType dtype : variant.dtypes()) {
+      for (const std::int64_t N : {1, 7, 1000, 4097, 12345}) {
+        const Problem problem{dtype, 3, N};
+        const Constants constants = variant.complete(problem, {}, kH200);
+        EXPECT_TRUE(variant.supports(problem, constants, kH200)) << to_string(problem) << ' ' << to_string(constants);
+      }
+    }
+  }
+}
+
+TEST(PartKernel, ExtremesAndBoundariesAreSupported) {
+  for (const char* id : {"held", "cluster", "split", "ring", "map_merge"}) {
+    const Variant& variant = registry().at(id);
+    for (const DType dtype : variant.dtypes()) {
+      const auto extremes = variant.extremes(dtype, kH200);
+      EXPECT_GE(extremes.size(), 3u) << id;
+      for (const Constants& constants : extremes) {
+        const auto lengths = variant.boundaries_N(dtype, constants);
+        EXPECT_FALSE(lengths.empty());
+        for (const std::int64_t N : lengths)
+          EXPECT_TRUE(variant.supports({dtype, 2, N}, constants, kH200)) << to_string(constants) << ' ' << N;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace softmax_dispatch
