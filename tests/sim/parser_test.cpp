@@ -135,7 +135,8 @@ TEST(Parser, DepthAndSizeAreLimited) {
 
 /// The texts of some kernels, with and without line information.
 std::vector<std::string> kernels() {
-  return {product_ptx("v7", Constants{{"THREADS", 64}, {"VEC_ITEMS", 1}}), product_ptx("v1", Constants{{"THREADS", 64}}),
+  return {product_ptx("v7", Constants{{"THREADS", 64}, {"VEC_ITEMS", 1}}),
+          product_ptx("v1", Constants{{"THREADS", 64}}),
           line_info_ptx(
               "extern \"C\" __global__ void k(float* x) { __shared__ float s[32]; s[threadIdx.x] = x[threadIdx.x];"
               " __syncwarp(); x[threadIdx.x] = __shfl_xor_sync(~0u, s[31 - threadIdx.x], 1); }")};

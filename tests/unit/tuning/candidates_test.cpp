@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "support/dtype.hpp"
+
 namespace softmax_dispatch::tuning {
 namespace {
 
@@ -61,7 +63,8 @@ TEST(SweepConfigs, HaveNoControlsAndTheUnboundedFirst) {
     for (const Config& config : configs) variants.insert(config.variant);
     for (const Variant* variant : registry().all())
       EXPECT_EQ(variants.contains(std::string(variant->id())), variant->selectable()) << variant->id();
-    EXPECT_TRUE(sweep_configs(load_sweep(effort), registry(), kTarget, DType::bf16).empty());
+    for (const Config& config : sweep_configs(load_sweep(effort), registry(), kTarget, DType::bf16))
+      EXPECT_TRUE(registry().at(config.variant).computes(DType::bf16)) << to_string(config);
   }
 }
 
@@ -78,9 +81,11 @@ TEST(SweepConfigs, ACapacityBeyondTheAccuracyRuleIsNoOtherConfiguration) {
 
 TEST(SweepConfigs, EveryShapeOfAnEffortHasCandidates) {
   const Sweep sweep = load_sweep("quick");
-  const auto configs = sweep_configs(sweep, registry(), kTarget, DType::f32);
-  for (const Problem& problem : shapes(sweep, DType::f32))
-    EXPECT_GE(candidates_at(problem, configs, registry(), kTarget).size(), 4U) << to_string(problem);
+  for (const DType dtype : kDTypes) {
+    const auto configs = sweep_configs(sweep, registry(), kTarget, dtype);
+    for (const Problem& problem : shapes(sweep, dtype))
+      EXPECT_GE(candidates_at(problem, configs, registry(), kTarget).size(), 4U) << to_string(problem);
+  }
 }
 
 TEST(CoarseToFine, AnyBeginningHasEveryMAndBothClasses) {
