@@ -90,7 +90,8 @@ TEST(SweepConfigs, HaveNoControlsAndTheUnboundedFirst) {
         EXPECT_EQ(config.dtype, dtype) << to_string(config);
       }
       for (const Variant* variant : registry().all())
-        EXPECT_EQ(variants.contains(std::string(variant->id())), variant->selectable() && variant->computes(dtype))
+        EXPECT_EQ(variants.contains(std::string(variant->id())), variant->selectable() && variant->computes(dtype) &&
+                                                                     static_cast<bool>(variant->exists(kTarget.limits)))
             << variant->id() << ' ' << to_string(dtype);
     }
   }

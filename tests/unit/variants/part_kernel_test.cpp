@@ -87,7 +87,7 @@ TEST(PartKernel, RefusesWithTheReason) {
   EXPECT_THAT(reason("cluster", row, with(kCluster, "PARTS", 1)), HasSubstr("PARTS=1 is not a power of two from 2"));
   EXPECT_THAT(reason("cluster", row, with(kCluster, "PARTS", 6)), HasSubstr("power of two"));
   EXPECT_THAT(reason("cluster", row, with(kCluster, "BLOCKS", 9)), HasSubstr("2048 threads"));
-  EXPECT_THAT(reason("cluster", row, with(with(kCluster, "KEEP", 1), "VEC_ITEMS", 16)), HasSubstr("registers"));
+  EXPECT_THAT(reason("cluster", row, with(with(kCluster, "BLOCKS", 4), "VEC_ITEMS", 16)), HasSubstr("registers"));
   EXPECT_THAT(reason("split", row, with(with(kSplit, "SHARED_ITEMS", 16), "THREADS", 1024)),
               HasSubstr("shared memory"));
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 265)), HasSubstr("132 SMs hold 264"));

@@ -24,6 +24,7 @@ Problem f32(std::int64_t M, std::int64_t N) {
 
 TEST(RowKernel, LeastCapacityServesEachLengthAndOneLessDoesNot) {
   for (const Variant* variant : registry().all()) {
+    if (!variant->exists(kT4.limits)) continue;
     for (const std::int64_t N : {1, 3, 4, 31, 250, 257, 1023, 1024, 1027, 1028, 4096, 4099}) {
       const Constants constants = variant->complete(f32(100, N), {}, kT4);
       EXPECT_TRUE(variant->supports(f32(100, N), constants, kT4)) << variant->id() << ' ' << N;
@@ -31,6 +32,7 @@ TEST(RowKernel, LeastCapacityServesEachLengthAndOneLessDoesNot) {
         if (!constants.contains(axis) || constants.at(axis) == 1) continue;
         Constants smaller = constants;
         --smaller[axis];
+        if (variant->capacity_N(DType::f32, smaller) == variant->capacity_N(DType::f32, constants)) continue;
         EXPECT_FALSE(variant->supports(f32(100, N), smaller, kT4))
             << variant->id() << ' ' << N << ' ' << to_string(smaller);
       }
