@@ -166,6 +166,8 @@ std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) con
 Constants PartKernel::with_derived(DType dtype, Constants constants, const Target& target) const {
   // What is read twice should stay in the caches; the rest is in nobody's way there.
   constants.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);
+  // It bounds no row there: four loads in flight.
+  if (traits_.exchange == Exchange::launches) constants.try_emplace("VEC_ITEMS", 4);
   if (has("KEEP")) {
     // Where it takes no more registers, or few in all.
     constexpr std::int64_t kCheapElements = 16;
@@ -201,9 +203,10 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
   }
   // A misaligned row has one vector more, for which the ring must have room.
   const std::int64_t more = traits_.exchange == Exchange::ring ? 1 : 0;
-  const std::int64_t items = traits_.exchange == Exchange::launches ? 4 : ceil_div(of_thread + more, parts(full));
+  const std::int64_t items = ceil_div(of_thread + more, parts(full));
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(full, "SHARED_ITEMS") : 0;
-  full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(items - shared, 1, kMostItems));
+  if (traits_.exchange != Exchange::launches)
+    full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(items - shared, 1, kMostItems));
   return with_derived(problem.dtype, std::move(full), target);
 }
 

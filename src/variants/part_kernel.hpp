@@ -47,7 +47,8 @@ class PartKernel : public Variant {
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
   std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
-  /// Without what cannot win: see worthwhile(). BLOCKS, KEEP, STREAM and GRID follow from the others.
+  /// Without what cannot win: see worthwhile(). BLOCKS, KEEP, STREAM, GRID and what bounds no row follow from the
+  /// others.
   std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const override;
   std::vector<Constants> extremes(DType dtype, const Target& target) const override;
   std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const override;

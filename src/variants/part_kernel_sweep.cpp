@@ -48,7 +48,7 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
       return items == 4 && (threads == 128 || threads == 256) && 2 * used > target.limits.shared_bytes_per_sm;
     }
     case Exchange::launches:
-      return usual_threads && items == 4 && parts >= 8;
+      return usual_threads && parts >= 8;
   }
   return false;
 }
@@ -57,6 +57,7 @@ std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders
   std::vector<Constants> configs{{}};
   for (const Axis& axis : axes_) {
     if (axis.name == "BLOCKS" || axis.name == "KEEP" || axis.name == "GRID" || axis.name == "STREAM") continue;
+    if (traits_.exchange == Exchange::launches && axis.name == "VEC_ITEMS") continue;
     const auto ladder = ladders.find(axis.name);
     if (ladder == ladders.end()) {
       throw_error(StatusCode::invalid_argument, "the sweep has no values for the axis {} of {}: add them under `axes`",
