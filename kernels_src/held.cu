@@ -10,8 +10,8 @@
 
 constexpr int kCapacity = THREADS * (VEC_ITEMS + SHARED_ITEMS) * kVector;
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) held(const Storage* x, Storage* y, long long M,
-                                                                    long long N) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    held(const Storage* x, Storage* y, long long M, long long N) {
   __shared__ float2 warps[kWarps];
   const int first = static_cast<int>(threadIdx.x);
 

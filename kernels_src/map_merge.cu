@@ -55,8 +55,8 @@ __device__ inline void write(const Part& part, float2 row) {
   }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) map_merge(const Storage* x, Storage* y, long long M,
-                                                                        long long N, void* workspace, int phase) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    map_merge(const Storage* x, Storage* y, long long M, long long N, void* workspace, int phase) {
   __shared__ float2 warps[kWarps];
   let_next_kernel_start();
   wait_for_previous_kernel();

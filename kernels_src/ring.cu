@@ -92,8 +92,8 @@ __device__ inline void write(const Part& part, const uint4* stage, float2 row) {
   vectors.store(part.row, part.first + static_cast<int>(threadIdx.x));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) ring(const Storage* x, Storage* y, long long M,
-                                                                   long long N, void* workspace) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    ring(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
   __shared__ float2 warps[2][kWarps];
   __shared__ Ring ring;
   if (threadIdx.x == 0) {

@@ -8,8 +8,8 @@
 #include "common/launch.cuh"
 #include "common/part.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) split(const Storage* x, Storage* y, long long M,
-                                                                    long long N, void* workspace) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    split(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
   // A warp may be one row ahead of the slowest, which then still reads the other half.
   __shared__ float2 warps[2][kWarps];
   __shared__ float2 rows[2];

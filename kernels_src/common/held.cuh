@@ -63,7 +63,6 @@ struct Held {
       float* const v = KEEP ? kept[KEEP ? i : 0] : scratch;
       unpack(vectors.v[i], v);
       add(v, m, sum);
-
     }
 #pragma unroll
     for (int i = 0; i < SHARED_ITEMS; ++i) {

@@ -10,14 +10,18 @@
 namespace softmax_dispatch::runtime {
 namespace {
 
-/// Blocks of a launch at most: the limit of grid.x.
-constexpr std::int64_t kMaxGrid = (std::int64_t{1} << 31) - 1;
-/// The most rows that the variant accepts: any, or as many as the grid's limit allows.
+/// The most rows that the variant accepts: any, or as many as its grid and its workspace allow.
 std::int64_t most_rows(const Variant& variant, const Config& config, const Target& target) {
-  for (const std::int64_t M : {kUnbounded, kMaxGrid * variant.rows_per_block(config.constants), kMaxGrid}) {
-    if (variant.supports(Problem{config.dtype, M, 1}, config.constants, target)) return M;
+  const auto supports = [&](std::int64_t M) {
+    return static_cast<bool>(variant.supports(Problem{config.dtype, M, 1}, config.constants, target));
+  };
+  if (supports(kUnbounded)) return kUnbounded;
+  std::int64_t most = 0, too_many = kUnbounded;
+  while (too_many - most > 1) {
+    const std::int64_t middle = most + (too_many - most) / 2;
+    (supports(middle) ? most : too_many) = middle;
   }
-  return 0;
+  return most;
 }
 
 Candidate make_candidate(const Variant& variant, Config config, const Target& target) {

@@ -45,6 +45,11 @@ std::optional<Config> configure(const Variant& variant, DType dtype, std::int64_
   return std::nullopt;
 }
 
+/// Whether the launch is an ordinary one, which any device can make for any number of rows.
+bool stands_alone(const Geometry& geometry) {
+  return geometry.together() == 1 && geometry.phases == 1 && geometry.workspace_bytes == 0;
+}
+
 /// Of the variants that serve the step: fewest scans, then the capacity that is wasted least, then the simplest.
 std::optional<Config> configure(const Step& step, DType dtype, const Target& target, const Registry& variants) {
   std::optional<Config> best;
@@ -52,7 +57,7 @@ std::optional<Config> configure(const Step& step, DType dtype, const Target& tar
   for (const Variant* variant : variants.all()) {
     if (!variant->selectable() || !variant->computes(dtype) || variant->serves_every_shape()) continue;
     auto config = configure(*variant, dtype, step.N_to, {{"THREADS", step.threads}}, target);
-    if (!config) continue;
+    if (!config || !stands_alone(variant->geometry({dtype, 1, step.N_to}, config->constants))) continue;
     const std::int64_t capacity = variant->capacity_N(config->dtype, config->constants);
     const std::int64_t threads_of_row = step.threads / variant->rows_per_block(config->constants);
     if (variant->scans() == 1 && capacity / threads_of_row > kMostPerThread) continue;

@@ -243,7 +243,7 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
   if (has("SHARED_ITEMS")) {
     Constants both{{"THREADS", 128}, {"PARTS", 8}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 1}, {"STREAM", 0}};
     add(both);
-    both["KEEP"] = dtype == DType::f32 ? 0 : 1;
+    both["KEEP"] = dtype == DType::f32 || vector_elements(dtype) * 2 <= 16 ? 0 : 1;
     add(both);
   }
   return result;

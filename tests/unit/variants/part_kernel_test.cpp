@@ -40,8 +40,8 @@ std::string reason(const char* id, const Problem& problem, const Constants& cons
 }
 
 TEST(PartKernel, CapacityIsTheVectorsOfAllPartsAndTheRingKeepsOneForAMisalignedRow) {
-  EXPECT_EQ(registry().at("cluster").capacity_N(DType::f32, kCluster), 8 * 256 * 6 * 4);
-  EXPECT_EQ(registry().at("cluster").capacity_N(DType::bf16, kCluster), 8 * 256 * 6 * 8);
+  EXPECT_EQ(registry().at("clusters").capacity_N(DType::f32, kCluster), 8 * 256 * 6 * 4);
+  EXPECT_EQ(registry().at("clusters").capacity_N(DType::bf16, kCluster), 8 * 256 * 6 * 8);
   EXPECT_EQ(registry().at("split").capacity_N(DType::f16, kSplit), 16 * 256 * 4 * 8);
   EXPECT_EQ(registry().at("ring").capacity_N(DType::f32, kRing), 32 * 256 * 4 * 4 - 3);
   EXPECT_GT(registry().at("map_merge").capacity_N(DType::f32, kMapMerge), 2'000'000'000);
@@ -54,7 +54,7 @@ TEST(PartKernel, SumsOfManyTermsAreLeftToOthersSoonerInF32) {
 }
 
 TEST(PartKernel, GeometryFollowsTheExchange) {
-  const Geometry cluster = geometry("cluster", {DType::f32, 10, 5000}, kCluster);
+  const Geometry cluster = geometry("clusters", {DType::f32, 10, 5000}, kCluster);
   EXPECT_EQ(cluster.grid, 80);
   EXPECT_EQ(cluster.cluster, 8);
   EXPECT_EQ(cluster.shared_bytes, 2 * 256 * 16);
@@ -82,24 +82,23 @@ TEST(PartKernel, GeometryFollowsTheExchange) {
 
 TEST(PartKernel, RefusesWithTheReason) {
   const Problem row{DType::f32, 1, 5000};
-  EXPECT_THAT(reason("cluster", row, kCluster, kT4), HasSubstr("compute capability 9.0"));
+  EXPECT_THAT(reason("clusters", row, kCluster, kT4), HasSubstr("compute capability 9.0"));
   EXPECT_THAT(reason("ring", row, kRing, kT4), HasSubstr("compute capability 9.0"));
-  EXPECT_THAT(reason("cluster", row, with(kCluster, "PARTS", 1)), HasSubstr("PARTS=1 is not a power of two from 2"));
-  EXPECT_THAT(reason("cluster", row, with(kCluster, "PARTS", 6)), HasSubstr("power of two"));
-  EXPECT_THAT(reason("cluster", row, with(kCluster, "BLOCKS", 9)), HasSubstr("2048 threads"));
-  EXPECT_THAT(reason("cluster", row, with(with(kCluster, "BLOCKS", 4), "VEC_ITEMS", 16)), HasSubstr("registers"));
-  EXPECT_THAT(reason("split", row, with(with(kSplit, "SHARED_ITEMS", 16), "THREADS", 1024)),
-              HasSubstr("shared memory"));
+  EXPECT_THAT(reason("clusters", row, with(kCluster, "PARTS", 1)), HasSubstr("PARTS=1 is not a power of two from 2"));
+  EXPECT_THAT(reason("clusters", row, with(kCluster, "PARTS", 6)), HasSubstr("power of two"));
+  EXPECT_THAT(reason("clusters", row, with(kCluster, "BLOCKS", 9)), HasSubstr("2048 threads"));
+  EXPECT_THAT(reason("clusters", row, with(with(kCluster, "BLOCKS", 4), "VEC_ITEMS", 16)), HasSubstr("registers"));
+  EXPECT_THAT(reason("split", row, with(with(kSplit, "SHARED_ITEMS", 16), "THREADS", 512)), HasSubstr("shared memory"));
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 265)), HasSubstr("132 SMs hold 264"));
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 8)), HasSubstr("no room for the PARTS=16"));
   EXPECT_THAT(reason("ring", row, with(kRing, "LAG", 3)), HasSubstr("LAG + 2"));
   EXPECT_THAT(reason("ring", {DType::f32, 1'000'000, 5000}, kRing), HasSubstr("workspace of 512000128 bytes"));
   EXPECT_THAT(reason("map_merge", {DType::f32, 1 << 20, 5000}, kMapMerge), HasSubstr("workspace"));
-  EXPECT_THAT(reason("cluster", {DType::f32, 1, 50000}, kCluster), HasSubstr("capacity 49152"));
+  EXPECT_THAT(reason("clusters", {DType::f32, 1, 50000}, kCluster), HasSubstr("capacity 49152"));
 }
 
 TEST(PartKernel, OnlyTheArchitecturesWithClustersHaveThem) {
-  for (const char* id : {"cluster", "ring"}) {
+  for (const char* id : {"clusters", "ring"}) {
     EXPECT_FALSE(registry().at(id).exists(kT4.limits)) << id;
     EXPECT_THAT(registry().at(id).extremes(DType::f32, kT4), IsEmpty()) << id;
     EXPECT_TRUE(registry().at(id).exists(kH200.limits)) << id;
@@ -108,7 +107,7 @@ TEST(PartKernel, OnlyTheArchitecturesWithClustersHaveThem) {
 }
 
 TEST(PartKernel, CompletesToWhatServesTheProblem) {
-  for (const char* id : {"held", "cluster", "split", "ring", "map_merge"}) {
+  for (const char* id : {"held", "clusters", "split", "ring", "map_merge"}) {
     const Variant& variant = registry().at(id);
     for (const DType dtype : variant.dtypes()) {
       for (const std::int64_t N : {1, 7, 1000, 4097, 12345}) {
@@ -121,7 +120,7 @@ TEST(PartKernel, CompletesToWhatServesTheProblem) {
 }
 
 TEST(PartKernel, ExtremesAndBoundariesAreSupported) {
-  for (const char* id : {"held", "cluster", "split", "ring", "map_merge"}) {
+  for (const char* id : {"held", "clusters", "split", "ring", "map_merge"}) {
     const Variant& variant = registry().at(id);
     for (const DType dtype : variant.dtypes()) {
       const auto extremes = variant.extremes(dtype, kH200);

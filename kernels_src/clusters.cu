@@ -1,4 +1,4 @@
-// cluster: a row over the PARTS blocks of a thread-block cluster, held in their registers and shared memory (sm_90).
+// clusters: a row over the PARTS blocks of a thread-block cluster, held in their registers and shared memory (sm_90).
 // One scan in 16-byte vectors, whatever the alignment of x and y. Each warp takes exponentials against its own maximum,
 // each block merges its warps' states, and sends its own to every block of the cluster, where the writes are counted:
 // one exchange per row. Reads 1 and writes 1 element per element. N <= PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS)
@@ -8,8 +8,8 @@
 #include "common/launch.cuh"
 #include "common/part.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) cluster(const Storage* x, Storage* y, long long M,
-                                                                      long long N) {
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    clusters(const Storage* x, Storage* y, long long M, long long N) {
   __shared__ float2 warps[kWarps];
   __shared__ Mailbox mailbox;
   const unsigned rank = blockIdx.x % PARTS;

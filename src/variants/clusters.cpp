@@ -2,9 +2,9 @@
 
 namespace softmax_dispatch::variants {
 
-const Variant& cluster() {
+const Variant& clusters() {
   static const PartKernel variant({
-      .id = "cluster",
+      .id = "clusters",
       .summary = "a row over the blocks of a cluster, one exchange through distributed shared memory",
       .needs = "sm_90; N <= PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
       .complexity = 14,
