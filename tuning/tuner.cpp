@@ -90,6 +90,7 @@ class Tune {
     target_ = {info_.limits, info_.sm_count};
     for (const DType dtype : options_.dtypes) {
       std::vector<Config> configs = sweep_configs(options_.sweep, registry_, target_, dtype);
+      if (options_.simulated) drop_what_is_not_modelled(configs);
       if (configs.empty())
         throw_error(StatusCode::unsupported, "no variant computes {}: take another dtype", to_string(dtype));
       const std::vector<Problem> shapes = shapes_of(dtype);
@@ -104,6 +105,13 @@ class Tune {
   }
 
   /// The kernels of a person's pins are verified again with the others, so that their records are of today's code.
+  /// The timing model knows nothing of blocks that wait for each other.
+  void drop_what_is_not_modelled(std::vector<Config>& configs) const {
+    std::erase_if(configs, [&](const Config& config) {
+      return registry_.at(config.variant).geometry({config.dtype, 1, 1}, config.constants).together() > 1;
+    });
+  }
+
   void add_pinned(DType dtype, std::vector<Config>& configs) const {
     if (!options_.previous) return;
     for (const table::Pin& pin : options_.previous->pins) {

@@ -232,19 +232,24 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
       if (axis.name == "STAGES") config.try_emplace("STAGES", 3);
       if (axis.name == "LAG") config.try_emplace("LAG", 1);
     }
+    // Few groups of blocks, so that they walk over the rows of a test.
+    constexpr std::int64_t kGroups = 2;
+    if (has("GRID")) config.try_emplace("GRID", kGroups * parts(config));
     config = with_derived(dtype, std::move(config), target);
     if (supports(dtype, config, target)) result.push_back(std::move(config));
   };
-  const std::int64_t most = std::min<std::int64_t>(traits_.most_parts, 64);
+  // Small ones, since a simulated device runs every block of them.
   const std::int64_t least = traits_.exchange == Exchange::cluster ? 2 : 1;
   add({{"THREADS", kWarpThreads}, {"PARTS", least}, {"VEC_ITEMS", 1}, {"BLOCKS", 1}, {"STREAM", 0}});
-  add({{"THREADS", 128}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"STREAM", 1}});
-  add({{"THREADS", 256}, {"PARTS", most}, {"VEC_ITEMS", 4}, {"BLOCKS", 1}, {"STREAM", 1}});
+  add({{"THREADS", 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
+  const std::int64_t other = traits_.exchange == Exchange::slots ? 3 : 8;
+  add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", 1}});
   if (has("SHARED_ITEMS")) {
-    Constants both{{"THREADS", 128}, {"PARTS", 8}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 1}, {"STREAM", 0}};
-    add(both);
-    both["KEEP"] = dtype == DType::f32 || vector_elements(dtype) * 2 <= 16 ? 0 : 1;
-    add(both);
+    Constants both{{"THREADS", 64}, {"PARTS", 2}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 2}, {"STREAM", 0}};
+    for (const std::int64_t keep : {0, 1}) {
+      both["KEEP"] = keep;
+      add(both);
+    }
   }
   return result;
 }
