@@ -23,7 +23,7 @@ constexpr std::int64_t kMostRounds = std::int64_t{1} << 24;
 /// Positions in a row are 32-bit, those after its end too.
 constexpr std::int64_t kLongestRow = (std::int64_t{1} << 31) - 1 - (1 << 20);
 /// Additions of a chain in FP32; 16-bit results have 2^13 times coarser units, of which a part is enough.
-constexpr std::int64_t kChain = 32, kChain16 = 32 * kChain;
+constexpr std::int64_t kChain = 32, kChain16 = 4 * kChain;
 constexpr std::int64_t kChains = 4;
 constexpr int kClusterMajor = 9;  // compute capability with clusters and bulk copies
 
@@ -241,14 +241,15 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
   // Small ones, since a simulated device runs every block of them.
   const std::int64_t least = traits_.exchange == Exchange::cluster ? 2 : 1;
   add({{"THREADS", kWarpThreads}, {"PARTS", least}, {"VEC_ITEMS", 1}, {"BLOCKS", 1}, {"STREAM", 0}});
-  add({{"THREADS", 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
-  const std::int64_t other = traits_.exchange == Exchange::slots ? 3 : 8;
+  const bool waits = traits_.exchange == Exchange::slots;  // where a simulated device takes longest
+  add({{"THREADS", waits ? 32 : 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
+  const std::int64_t other = waits ? 3 : 8;
   add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", 1}});
   if (has("SHARED_ITEMS")) {
     Constants both{{"THREADS", 64}, {"PARTS", 2}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 2}, {"STREAM", 0}};
     for (const std::int64_t keep : {0, 1}) {
       both["KEEP"] = keep;
-      add(both);
+      if (!waits || keep == 0) add(both);
     }
   }
   return result;
