@@ -60,9 +60,9 @@ std::set<std::int64_t> row_counts(const Variant& variant, DType dtype, const Con
   if (round < kMany) result.insert({round - 1, round, round + 1, 2 * round + 1});
   if (N == 257) result.insert(1025);
   // Beyond the 65535 blocks that other grid dimensions than x would allow.
-  // A grid whose blocks wait for each other never has so many, and a simulated device runs each of its rows.
-  const bool waits = variant.geometry({dtype, kMany, N}, constants).cooperative;
-  if (N <= 3 && depth == Depth::full) result.insert(waits ? 1001 : 70001);
+  // Kernels with a workspace are for few rows, and a simulated device runs each of them.
+  const bool for_few = variant.geometry({dtype, 1, N}, constants).workspace_bytes > 0;
+  if (N <= 3 && depth == Depth::full) result.insert(for_few ? 1001 : 70001);
   const std::int64_t most_elements = depth == Depth::full ? 1 << 19 : 1 << 17;
   std::erase_if(result, [&](std::int64_t M) { return M < 1 || (M > 2 && M * N > most_elements); });
   return result;

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "support/arch.hpp"
 #include "tests/cli/program.hpp"
 #include "variants/registry.hpp"
 
@@ -24,14 +25,17 @@ nlohmann::json profile(const std::string& variant, const std::string& problem,
 
 /// What holds of every softmax: each element is loaded and stored, an exponential is taken of it, and a time is not
 /// below that of any of its causes.
-void expect_one_scan_or_more(const nlohmann::json& json, const Problem& problem) {
+void expect_one_scan_or_more(const nlohmann::json& json, const Problem& problem, const Geometry& geometry) {
   const auto& counts = json.at("counts");
   const std::int64_t elements = problem.M * problem.N;
   const std::int64_t bytes = static_cast<std::int64_t>(size_of(problem.dtype)) * elements;
   EXPECT_EQ(counts.at("sampled_blocks"), counts.at("blocks")) << "small enough to run as a whole";
-  EXPECT_EQ(counts.at("blocks"), json.at("grid"));
+  EXPECT_EQ(counts.at("blocks"), geometry.phases * geometry.grid);
   EXPECT_GE(counts.at("bytes_load"), bytes);
-  EXPECT_EQ(counts.at("bytes_store"), bytes);
+  // Blocks of one row tell each other two words at most, and leave with one.
+  EXPECT_GE(counts.at("bytes_store"), bytes);
+  const std::int64_t told = geometry.workspace_bytes > 0 ? 32 * problem.M + 256 : 0;
+  EXPECT_LE(counts.at("bytes_store"), bytes + told);
   EXPECT_GE(counts.at("sectors_store"), bytes / 32);
   EXPECT_GE(counts.at("special_function"), elements / 32);
   std::int64_t classes = 0;
@@ -51,7 +55,9 @@ TEST(Profile, EveryTypeThatAVariantComputes) {
     const Problem problem{dtype, 33, 257};
     const auto json = profile(std::string(unbounded_variant().id()), to_string(problem));
     EXPECT_EQ(json.at("dtype"), to_string(dtype));
-    expect_one_scan_or_more(json, problem);
+    Geometry geometry;
+    geometry.grid = json.at("grid").get<std::int64_t>();
+    expect_one_scan_or_more(json, problem, geometry);
   }
   const Finished other = run({"profile", "--arch", "sm_75", "--variant", "v7", "--problem", "f16:33x257"});
   EXPECT_EQ(other.code, 1);
@@ -61,6 +67,7 @@ TEST(Profile, EveryTypeThatAVariantComputes) {
 TEST(Profile, EveryVariantOnATuringCard) {
   const Problem problem{DType::f32, 1025, 257};
   for (const Variant* variant : registry().all()) {
+    if (!variant->exists(arch_limits("sm_75"))) continue;
     const std::string id(variant->id());
     const auto json = profile(id, to_string(problem), {"THREADS=256"});
     Constants constants;
@@ -81,7 +88,7 @@ TEST(Profile, EveryVariantOnATuringCard) {
     EXPECT_LE(json.at("theoretical_occupancy"), 1.0) << id;
     EXPECT_EQ(json.at("device"), "Tesla T4") << id;
     EXPECT_EQ(json.at("simulated"), true) << id;
-    expect_one_scan_or_more(json, problem);
+    expect_one_scan_or_more(json, problem, geometry);
   }
 }
 

@@ -26,6 +26,7 @@ std::vector<std::string> fuzz_corpus() {
   std::vector<std::string> corpus;
   for (const Variant* variant : registry().all()) {
     const std::string id(variant->id());
+    if (!variant->exists(target.limits)) continue;
     for (const DType dtype : variant->dtypes()) {
       const Macros macros = variant->macros(dtype, variant->extremes(dtype, target).front());
       for (const bool line_information : {false, true})

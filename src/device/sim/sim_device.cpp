@@ -282,7 +282,10 @@ void SimDevice::synchronize() {
 
 LaunchCounts SimDevice::count(const Launch& launch) {
   const OwnWorkspace own(*memory_, launch);
-  return execute(own.launch(), 0, {.checks = false, .sampled_blocks = options_.sampled_blocks});
+  const RunOptions sampled{.checks = false, .sampled_blocks = options_.sampled_blocks};
+  LaunchCounts counts = execute(own.launch(), 0, sampled);
+  for (int phase = 1; phase < launch.geometry.phases; ++phase) counts.add(execute(own.launch(), phase, sampled));
+  return counts;
 }
 
 ModelledTime SimDevice::model(const Launch& launch) {

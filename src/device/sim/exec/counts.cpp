@@ -74,6 +74,33 @@ void Tally::add(const Tally& other) {
   live_bytes += other.live_bytes;
 }
 
+void LaunchCounts::add(const LaunchCounts& other) {
+  blocks += other.blocks;
+  warps += other.warps;
+  sampled_blocks += other.sampled_blocks;
+  repeated += other.repeated;
+  warp_instructions += other.warp_instructions;
+  thread_instructions += other.thread_instructions;
+  for (std::size_t i = 0; i < by_class.size(); ++i) by_class[i] += other.by_class[i];
+  for (const auto& [opcode, count] : other.by_opcode) by_opcode[opcode] += count;
+  sectors_load += other.sectors_load;
+  sectors_store += other.sectors_store;
+  bytes_load += other.bytes_load;
+  bytes_store += other.bytes_store;
+  diverged_branches += other.diverged_branches;
+  for (const BranchCount& branch : other.branches) {
+    const auto same = std::find_if(branches.begin(), branches.end(),
+                                   [&](const BranchCount& own) { return own.ptx_line == branch.ptx_line; });
+    if (same == branches.end()) {
+      branches.push_back(branch);
+    } else {
+      same->executed += branch.executed;
+      same->diverged += branch.diverged;
+    }
+  }
+  issue_slots += other.issue_slots;
+}
+
 LaunchCounts summarise(const Program& program, const Tally& tally, std::uint64_t blocks, const Schedule* schedule) {
   Summary summary(program, tally, blocks, schedule);
   for (std::size_t i = 0; i < program.segments.size(); ++i) {

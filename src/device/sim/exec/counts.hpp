@@ -40,6 +40,9 @@ struct LaunchCounts {
   BlockPath path;
   BlockPath longest_path;  ///< Of the slowest of them.
 
+  /// Those of another launch of the same kernel too. Paths stay those of the first.
+  void add(const LaunchCounts& other);
+
   std::uint64_t of(OpClass op_class) const noexcept { return by_class[static_cast<std::size_t>(op_class)]; }
   /// Share of the executed branches, guarded or not, whose lanes all went the same way; 1 where there was none.
   double branch_uniformity() const noexcept {
