@@ -242,7 +242,8 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
   const std::int64_t least = traits_.exchange == Exchange::cluster ? 2 : 1;
   add({{"THREADS", kWarpThreads}, {"PARTS", least}, {"VEC_ITEMS", 1}, {"BLOCKS", 1}, {"STREAM", 0}});
   const bool waits = traits_.exchange == Exchange::slots;  // where a simulated device takes longest
-  add({{"THREADS", waits ? 32 : 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
+  if (!waits || dtype == DType::f32)
+    add({{"THREADS", waits ? 32 : 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
   const std::int64_t other = waits ? 3 : 8;
   add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", 1}});
   if (has("SHARED_ITEMS")) {
