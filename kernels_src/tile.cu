@@ -3,6 +3,7 @@
 // would have few. LANES neighbouring lanes compute a row, ITEMS elements each, in place in shared memory. Blocks walk
 // over the tiles where the grid is shorter. Reads 1 and writes 1 element per element of global memory. Any M; N <=
 // LANES * ITEMS. Dynamic shared memory: the run's vectors.
+#include "common/async_copy.cuh"
 #include "common/exponential.cuh"
 #include "common/group.cuh"
 #include "common/launch.cuh"
@@ -13,22 +14,13 @@ constexpr int kAnyLength = 0x7fffffff;
 
 extern __shared__ uint4 tile_vectors[];
 
-// From compute capability 8.0 on past the registers; complete after wait_for_copies().
-__device__ inline void copy_vector(uint4* to, const Row& run, int at) {
-#if __CUDA_ARCH__ >= 800
+// Complete after wait_for_copies().
+__device__ inline void copy_position(uint4* to, const Row& run, int at) {
   if (run.safe(at)) {
-    const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(run.x + at) : "memory");
-    return;
+    copy_vector(to, run.x + at);
+  } else {
+    *to = run.fetch(at);
   }
-#endif
-  *to = run.fetch(at);
-}
-
-__device__ inline void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
 }
 
 // The softmax of n elements, by a group of lanes; n is 0 for a group without a row.
@@ -66,7 +58,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tile(const Storage* x, Sto
   for (long long r = static_cast<long long>(blockIdx.x) * TILE_ROWS; r < M;
        r += static_cast<long long>(gridDim.x) * TILE_ROWS) {
     const Row run(x, y, r, M, N, kAnyLength, TILE_ROWS);
-    for (int at = begin; at < run.end; at += THREADS * kVector) copy_vector(tile_vectors + at / kVector, run, at);
+    for (int at = begin; at < run.end; at += THREADS * kVector) copy_position(tile_vectors + at / kVector, run, at);
     let_next_kernel_start();
     wait_for_copies();
     __syncthreads();

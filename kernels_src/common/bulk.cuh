@@ -2,11 +2,7 @@
 // one thread for kilobytes, and no registers.
 #pragma once
 
-#include "common/element.cuh"
-
-__device__ inline unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
+#include "common/async_copy.cuh"
 
 // One phase after another: arm() begins one, which is over when the bytes that it names have arrived.
 struct CopyBarrier {

@@ -1,11 +1,8 @@
 // A thread-block cluster (sm_90): states of its blocks exchanged through distributed shared memory.
 #pragma once
 
+#include "common/async_copy.cuh"
 #include "common/state.cuh"
-
-__device__ inline unsigned shared_address(const void* p) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(p));
-}
 
 __device__ inline unsigned address_in_block(const void* p, unsigned rank) {
   unsigned address;

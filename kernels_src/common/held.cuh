@@ -3,24 +3,9 @@
 // costs a second exponential and 16-bit types half the registers, so that more rows are on their way at once.
 #pragma once
 
+#include "common/async_copy.cuh"
 #include "common/exponential.cuh"
 #include "common/vectors.cuh"
-
-// Past the registers from compute capability 8.0 on; complete after wait_for_copies() in the thread that asked.
-__device__ inline void copy_vector(uint4* to, const Storage* from) {
-#if __CUDA_ARCH__ >= 800
-  const unsigned shared = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
-#else
-  *to = load_vector(from);
-#endif
-}
-
-__device__ inline void wait_for_copies() {
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" ::: "memory");
-#endif
-}
 
 extern __shared__ uint4 held_vectors[];
 
