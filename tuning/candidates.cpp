@@ -11,18 +11,12 @@
 namespace softmax_dispatch::tuning {
 namespace {
 
-/// What two configurations share that differ in capacity alone: everything but how much a thread holds.
-Config without_capacity(Config config) {
-  for (const char* axis : {"ITEMS", "VEC_ITEMS"}) config.constants.erase(axis);
-  return config;
-}
-
 /// Drops the configurations whose larger capacity is beyond the accuracy rule, so that it serves no longer rows than
 /// that of another which is otherwise the same.
 void drop_useless_capacities(std::vector<Config>& configs, const Variant& variant) {
-  std::map<std::pair<Config, std::int64_t>, std::int64_t> least;
+  std::map<std::pair<Constants, std::int64_t>, std::int64_t> least;
   const auto key = [&](const Config& config) {
-    return std::pair(without_capacity(config), variant.accurate_N(config.dtype, config.constants));
+    return std::pair(variant.without_capacity(config.constants), variant.accurate_N(config.dtype, config.constants));
   };
   for (const Config& config : configs) {
     const std::int64_t capacity = variant.capacity_N(config.dtype, config.constants);
@@ -75,20 +69,24 @@ std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, 
 std::vector<Config> candidates_at(const Problem& problem, const std::vector<Config>& configs, const Registry& registry,
                                   const Target& target) {
   std::vector<const Config*> able;
-  std::map<Config, std::set<std::int64_t>> capacities;
+  std::map<std::pair<std::string, Constants>, std::set<std::int64_t>> capacities;
+  const auto key = [&](const Config& config) {
+    return std::pair(config.variant, registry.at(config.variant).without_capacity(config.constants));
+  };
   for (const Config& config : configs) {
     const Variant& variant = registry.at(config.variant);
     if (config.dtype != problem.dtype) continue;
     if (!variant.supports(problem, config.constants, target) ||
-        problem.N > variant.accurate_N(config.dtype, config.constants))
+        problem.N > variant.accurate_N(config.dtype, config.constants) ||
+        problem.N < variant.worthwhile_N(config.dtype, config.constants))
       continue;
     able.push_back(&config);
-    capacities[without_capacity(config)].insert(variant.capacity_N(config.dtype, config.constants));
+    capacities[key(config)].insert(variant.capacity_N(config.dtype, config.constants));
   }
   std::vector<Config> result;
   for (const Config* config : able) {
     const Variant& variant = registry.at(config->variant);
-    const std::set<std::int64_t>& serving = capacities.at(without_capacity(*config));
+    const std::set<std::int64_t>& serving = capacities.at(key(*config));
     const auto rank =
         std::distance(serving.begin(), serving.find(variant.capacity_N(config->dtype, config->constants)));
     if (rank < 2) result.push_back(*config);

@@ -163,6 +163,15 @@ std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) con
   return std::min(capacity_N(dtype, constants), kChains * chain * threads);
 }
 
+std::int64_t PartKernel::worthwhile_N(DType dtype, const Constants& constants) const {
+  return parts(constants) * value_of(constants, "THREADS") * vector_elements(dtype) / 2 + 1;
+}
+
+Constants PartKernel::without_capacity(Constants constants) const {
+  for (const char* derived : {"BLOCKS", "KEEP", "GRID"}) constants.erase(derived);
+  return Variant::without_capacity(std::move(constants));
+}
+
 Constants PartKernel::with_derived(DType dtype, Constants constants, const Target& target) const {
   // What is read twice should stay in the caches; the rest is in nobody's way there.
   constants.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);

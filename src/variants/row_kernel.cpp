@@ -98,6 +98,13 @@ std::int64_t RowKernel::accurate_N(DType dtype, const Constants& constants) cons
   return std::min(capacity_N(dtype, constants), per_thread * threads_of_row(constants));
 }
 
+std::int64_t RowKernel::worthwhile_N(DType dtype, const Constants& constants) const {
+  // The last resort is tried for every row.
+  if (traits_.wide_index) return 1;
+  const std::int64_t unit = traits_.capacity == Capacity::vectors ? vector_elements(dtype) : 1;
+  return threads_of_row(constants) * unit / 2 + 1;
+}
+
 Constants RowKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
   const auto fill = [&](std::int64_t threads) {
     Constants full = partial;

@@ -65,6 +65,7 @@ class RowKernel : public Variant {
   Support supports(const Problem& problem, const Constants& constants, const Target& target) const override;
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
   std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
+  std::int64_t worthwhile_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
   std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const override;
   std::vector<Constants> extremes(DType dtype, const Target& target) const override;

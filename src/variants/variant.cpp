@@ -9,6 +9,11 @@ bool Axis::holds(std::int64_t value) const noexcept {
   return power_of_two ? (value & (value - 1)) == 0 : value % step == 0;
 }
 
+Constants Variant::without_capacity(Constants constants) const {
+  for (const char* axis : {"ITEMS", "VEC_ITEMS"}) constants.erase(axis);
+  return constants;
+}
+
 Constants Variant::compile_time(const Constants& constants) const {
   Constants result;
   for (const Axis& axis : axes()) {

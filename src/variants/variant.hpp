@@ -70,6 +70,13 @@ class Variant {
   /// capacity_N.
   virtual std::int64_t accurate_N(DType dtype, const Constants& constants) const = 0;
 
+  /// The shortest row that gives more than half of its threads something to do. Shorter ones it computes right, and
+  /// with fewer threads in less time: a sweep does not try it for them.
+  virtual std::int64_t worthwhile_N(DType /*dtype*/, const Constants& /*constants*/) const { return 1; }
+  /// What a configuration shares with those that differ from it in capacity alone: all but how much a thread holds and
+  /// what follows from that.
+  virtual Constants without_capacity(Constants constants) const;
+
   /// Completes `partial` for the problem: each axis that is not set gets the least capacity that serves, THREADS its
   /// default, GRID its value from M. Throws Error(unsupported) where nothing serves.
   virtual Constants complete(const Problem& problem, const Constants& partial, const Target& target) const = 0;

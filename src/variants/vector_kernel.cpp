@@ -124,6 +124,11 @@ std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) c
   return capacity_N(dtype, constants);
 }
 
+std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {
+  const std::int64_t threads = threads_of_row(constants);
+  return threads == 1 ? 1 : threads * unit(dtype) / 2 + 1;
+}
+
 Constants VectorKernel::with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const {
   constexpr std::int64_t kItemsOfLane = 4;
   threads = constants.try_emplace("THREADS", threads).first->second;
