@@ -42,6 +42,10 @@ struct Row {
   __device__ bool whole(int at) const { return at >= skew && at + kVector <= end; }
   __device__ bool safe(int at) const { return at >= safe_begin && at + kVector <= safe_end; }
 
+  // Positions from skew on whose vectors are the run's alone and may be read, or stored, as they are.
+  __device__ unsigned load_span() const { return max(0, min(end, safe_end) - skew - (kVector - 1)); }
+  __device__ unsigned store_span() const { return same_skew ? max(0, end - skew - (kVector - 1)) : 0; }
+
   // The vector at position from + OFFSET, with anything in the place of elements that are not of the run.
   template <int OFFSET = 0>
   __device__ uint4 fetch(int from) const {

@@ -43,8 +43,9 @@ VectorKernel::VectorKernel(const VectorKernelTraits& traits) : traits_(traits) {
     axes_.insert(axes_.end(), {lanes, {.name = "ITEMS", .most = 160}, {.name = "TILE_ROWS", .most = 1024}, stream});
     return;
   }
-  if (traits_.place == RowPlace::lanes) axes_.insert(axes_.end(), {lanes, {.name = "ROWS", .most = 8}});
-  axes_.insert(axes_.end(), {{.name = "VEC_ITEMS", .most = 40},
+  axes_.insert(axes_.end(), {lanes,
+                             {.name = "ROWS", .most = 8},
+                             {.name = "VEC_ITEMS", .most = 40},
                              {.name = "PREFETCH", .least = 0, .most = 1},
                              stream,
                              {.name = "GRID", .compile_time = false, .least = 0, .most = kMostBlocks}});
@@ -66,17 +67,13 @@ std::int64_t VectorKernel::unit(DType dtype) const {
   return traits_.place == RowPlace::tile ? 1 : vector_elements(dtype);
 }
 
-std::int64_t VectorKernel::threads_of_row(const Constants& constants) const {
-  return value_of(constants, traits_.place == RowPlace::block ? "THREADS" : "LANES");
-}
-
 /// Of a thread: the row that it computes as floats, and as loaded the other rows of its round and those of the next
 /// one.
 std::int64_t VectorKernel::registers(DType dtype, const Constants& constants) const {
   const std::int64_t items = value_of(constants, capacity_axis());
   std::int64_t loaded_rows = 0;
   if (traits_.place != RowPlace::tile) {
-    const std::int64_t rows = traits_.place == RowPlace::lanes ? value_of(constants, "ROWS") : 1;
+    const std::int64_t rows = value_of(constants, "ROWS");
     loaded_rows = rows - 1 + value_of(constants, "PREFETCH") * rows;
   }
   return registers_for(items * unit(dtype) + loaded_rows * items * kVectorRegisters, traits_.place);
@@ -117,7 +114,7 @@ Support VectorKernel::supports(const Problem& problem, const Constants& constant
 }
 
 std::int64_t VectorKernel::capacity_N(DType dtype, const Constants& constants) const {
-  return value_of(constants, capacity_axis()) * unit(dtype) * threads_of_row(constants);
+  return value_of(constants, capacity_axis()) * unit(dtype) * value_of(constants, "LANES");
 }
 
 std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) const {
@@ -125,8 +122,8 @@ std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) c
 }
 
 std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {
-  const std::int64_t threads = threads_of_row(constants);
-  return threads == 1 ? 1 : threads * unit(dtype) / 2 + 1;
+  const std::int64_t lanes = value_of(constants, "LANES");
+  return lanes == 1 ? 1 : lanes * unit(dtype) / 2 + 1;
 }
 
 Constants VectorKernel::with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const {
@@ -137,7 +134,7 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
   while (lanes < kWarpThreads && lanes * kItemsOfLane * elements < problem.N) lanes *= 2;
   if (has("LANES")) constants.try_emplace("LANES", lanes);
   constants.try_emplace(capacity_axis(),
-                        std::max<std::int64_t>(1, ceil_div(problem.N, elements * threads_of_row(constants))));
+                        std::max<std::int64_t>(1, ceil_div(problem.N, elements * value_of(constants, "LANES"))));
   constants.try_emplace("STREAM", 1);
   if (has("ROWS")) constants.try_emplace("ROWS", 1);
   if (has("PREFETCH")) {
@@ -149,11 +146,6 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
 
 Constants VectorKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
   Constants full = with_defaults(problem, partial, kDefaultThreads);
-  // Where THREADS is free, more threads hold a longer row.
-  if (!partial.contains("THREADS") && traits_.place == RowPlace::block) {
-    for (std::int64_t threads = 2 * kDefaultThreads; threads <= 1024 && !supports(problem, full, target); threads *= 2)
-      full = with_defaults(problem, partial, threads);
-  }
   if (traits_.place == RowPlace::tile && !full.contains("TILE_ROWS")) {
     std::int64_t rows = std::max<std::int64_t>(1, value_of(full, "THREADS") / value_of(full, "LANES"));
     const auto bytes = [&] { return tile_bytes(rows, capacity_N(problem.dtype, full), problem.dtype); };
@@ -173,19 +165,7 @@ bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Tar
   const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
   if (has("GRID") && !walks_well(constants, target)) return false;
-  switch (traits_.place) {
-    case RowPlace::lanes:
-      return worthwhile_lanes(constants, elements);
-    case RowPlace::block: {
-      // Many elements of a thread hide the barrier; few serve where a matrix has less rows than the device has SMs.
-      const std::int64_t threads = value_of(constants, "THREADS");
-      const bool one_row = threads >= 512 && value_of(constants, "PREFETCH") == 0;
-      return threads > kWarpThreads && (elements >= 16 || one_row);
-    }
-    case RowPlace::tile:
-      break;
-  }
-  return worthwhile_tile(constants);
+  return traits_.place == RowPlace::tile ? worthwhile_tile(constants) : worthwhile_lanes(constants, elements);
 }
 
 /// Blocks that walk load ahead and are on the device all at once: few leave it idle, more than it holds come one after
@@ -207,9 +187,8 @@ bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t ele
   if (value_of(constants, "THREADS") != kDefaultThreads) return false;
   // Both keep more bytes in flight, and one is enough.
   if (rows > 1 && (value_of(constants, "PREFETCH") == 1 || rows * elements > 32)) return false;
-  // Two or three vectors of a lane do, too: a longer row takes more lanes.
-  if (lanes == kWarpThreads) return items >= 2;
-  return items == 2 || items == 3 || (items == 1 && lanes == 1);
+  // Up to three vectors of a lane do, too: a longer row takes more lanes.
+  return lanes == kWarpThreads || items <= 3;
 }
 
 /// One or two rounds of rows for every lane; each capacity in few ways.
@@ -257,11 +236,6 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
       add_largest({{"THREADS", 1024}, {"LANES", 16}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
       break;
     }
-    case RowPlace::block:
-      result = {{{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}},
-                {{"THREADS", 64}, {"VEC_ITEMS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
-      add_largest({{"THREADS", 1024}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
-      break;
     case RowPlace::tile:
       result = {{{"THREADS", kWarpThreads}, {"LANES", 1}, {"ITEMS", 1}, {"TILE_ROWS", 1}, {"STREAM", 0}},
                 {{"THREADS", kDefaultThreads}, {"LANES", 8}, {"ITEMS", 10}, {"TILE_ROWS", 37}, {"STREAM", 1}}};
@@ -274,21 +248,14 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
 std::vector<std::int64_t> VectorKernel::boundaries_N(DType dtype, const Constants& constants) const {
   const std::int64_t vector = vector_elements(dtype);
   const std::int64_t capacity = capacity_N(dtype, constants);
-  const std::int64_t turn = threads_of_row(constants) * unit(dtype);  // of the row's threads
+  const std::int64_t turn = value_of(constants, "LANES") * unit(dtype);  // of the row's threads
   // Rows that begin late in their first vector need one more from capacity - (vector - 1) on.
   return as_boundaries({vector, turn, 2 * turn, capacity - (vector - 1), capacity}, capacity);
 }
 
 std::int64_t VectorKernel::rows_per_block(const Constants& constants) const {
-  switch (traits_.place) {
-    case RowPlace::lanes:
-      return value_of(constants, "THREADS") / value_of(constants, "LANES") * value_of(constants, "ROWS");
-    case RowPlace::tile:
-      return value_of(constants, "TILE_ROWS");
-    case RowPlace::block:
-      break;
-  }
-  return 1;
+  if (traits_.place == RowPlace::tile) return value_of(constants, "TILE_ROWS");
+  return value_of(constants, "THREADS") / value_of(constants, "LANES") * value_of(constants, "ROWS");
 }
 
 Geometry VectorKernel::geometry(const Problem& problem, const Constants& constants) const {

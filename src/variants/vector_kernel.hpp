@@ -10,7 +10,6 @@ namespace softmax_dispatch {
 /// Where a row lies while it is computed.
 enum class RowPlace {
   lanes,  ///< In the registers of LANES lanes of a warp; a block has THREADS / LANES * ROWS rows at a time.
-  block,  ///< In the registers of a block.
   tile    ///< In the shared memory of a block, with the TILE_ROWS - 1 rows beside it; LANES lanes compute it.
 };
 
@@ -18,7 +17,7 @@ enum class RowPlace {
 struct VectorKernelTraits {
   std::string_view id, summary, needs;
   int complexity = 0;
-  RowPlace place = RowPlace::block;
+  RowPlace place = RowPlace::lanes;
 };
 
 /// A kernel of the family that reads each row once, whole, in the aligned 16-byte vectors that cover it, for every
@@ -56,7 +55,6 @@ class VectorKernel : public Variant {
   bool has(std::string_view axis) const;
   const char* capacity_axis() const;     ///< "VEC_ITEMS" or "ITEMS".
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
-  std::int64_t threads_of_row(const Constants& constants) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
   bool walks_well(const Constants& constants, const Target& target) const;

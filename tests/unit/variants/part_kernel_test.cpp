@@ -22,9 +22,9 @@ Constants with(Constants constants, const std::string& axis, std::int64_t value)
 }
 
 const Constants kCluster{{"THREADS", 256}, {"PARTS", 8},  {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 2},
-                         {"KEEP", 0},      {"BLOCKS", 2}, {"STREAM", 1}};
+                         {"BLOCKS", 2},    {"STREAM", 1}};
 const Constants kSplit{{"THREADS", 256}, {"PARTS", 16}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 0},
-                       {"KEEP", 1},      {"BLOCKS", 2}, {"STREAM", 1},    {"GRID", 264}};
+                       {"BLOCKS", 2},    {"STREAM", 1}, {"GRID", 264}};
 const Constants kRing{{"THREADS", 256}, {"PARTS", 32}, {"VEC_ITEMS", 4}, {"STAGES", 4},
                       {"LAG", 2},       {"BLOCKS", 3}, {"STREAM", 1},    {"GRID", 396}};
 const Constants kMapMerge{{"THREADS", 256}, {"PARTS", 8}, {"VEC_ITEMS", 4}, {"BLOCKS", 4}, {"STREAM", 0}};
