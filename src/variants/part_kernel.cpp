@@ -77,7 +77,7 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   const bool beside_shared = value_of(constants, "SHARED_ITEMS") > 0 && items >= few;
   const std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
   // A block that walks over rows has its place in them to keep.
-  const bool walks = traits_.exchange == Exchange::slots && items >= 3;
+  const bool walks = traits_.exchange == Exchange::slots && items >= 2;
   return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);
 }
 
@@ -96,8 +96,11 @@ Support PartKernel::fits(DType dtype, const Constants& constants, const Target& 
     return Support::no(fmt::format("{}: an SM of {} holds {} threads and {} blocks", to_string(constants), limits.arch,
                                    limits.max_threads_per_sm, limits.max_blocks_per_sm));
   }
+  // An SM's warps share the registers of its four schedulers, evenly as far as their number allows.
+  constexpr std::int64_t kSchedulers = 4;
+  const std::int64_t lanes = ceil_div(threads, kSchedulers * kWarpThreads) * kSchedulers * kWarpThreads;
   const std::int64_t most =
-      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / threads / 8 * 8);
+      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / lanes / 8 * 8);
   if (const std::int64_t needed = registers(dtype, constants); needed > most) {
     return Support::no(fmt::format("{} needs some {} registers a thread, and BLOCKS * THREADS leaves {} on {}",
                                    to_string(constants), needed, most, limits.arch));
