@@ -18,7 +18,8 @@ const Target kH200{arch_limits("sm_90"), 132};
 
 const Constants kLanes{{"GRID", 0},   {"LANES", 8},     {"PREFETCH", 0}, {"ROWS", 2},
                        {"STREAM", 1}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
-const Constants kBlock{{"GRID", 264}, {"PREFETCH", 1}, {"STREAM", 1}, {"THREADS", 256}, {"VEC_ITEMS", 4}};
+const Constants kWalking{{"GRID", 264}, {"LANES", 32},    {"PREFETCH", 1}, {"ROWS", 1},
+                         {"STREAM", 1}, {"THREADS", 128}, {"VEC_ITEMS", 4}};
 const Constants kTile{{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 128}, {"TILE_ROWS", 16}};
 
 Constants with(Constants constants, const char* axis, std::int64_t value) {
@@ -29,8 +30,7 @@ Constants with(Constants constants, const char* axis, std::int64_t value) {
 TEST(VectorKernel, CapacityFollowsTheElementsOfAVector) {
   EXPECT_EQ(registry().at("lanes").capacity_N(DType::f32, kLanes), 96);
   EXPECT_EQ(registry().at("lanes").capacity_N(DType::bf16, kLanes), 192);
-  EXPECT_EQ(registry().at("block").capacity_N(DType::f32, kBlock), 4096);
-  EXPECT_EQ(registry().at("block").capacity_N(DType::f16, kBlock), 8192);
+  EXPECT_EQ(registry().at("lanes").capacity_N(DType::f16, kWalking), 1024);
   for (const DType dtype : kDTypes) EXPECT_EQ(registry().at("tile").capacity_N(dtype, kTile), 80);
 }
 
@@ -41,9 +41,10 @@ TEST(VectorKernel, GridIsWhatTheRowsNeedOrWhatWalks) {
   EXPECT_EQ(grid("lanes", 33, kLanes), 2) << "32 rows of a block";
   EXPECT_EQ(grid("lanes", 1 << 20, with(kLanes, "GRID", 40)), 40);
   EXPECT_EQ(grid("lanes", 33, with(kLanes, "GRID", 40)), 2);
-  EXPECT_EQ(grid("block", 1000, kBlock), 264);
+  EXPECT_EQ(grid("lanes", 1055, kWalking), 264) << "4 rows of a block";
+  EXPECT_EQ(grid("lanes", 1052, kWalking), 263);
   EXPECT_EQ(grid("tile", 33, kTile), 3);
-  EXPECT_EQ(grid("block", std::int64_t{1} << 40, with(with(kBlock, "GRID", 0), "PREFETCH", 0)), 2147483647);
+  EXPECT_EQ(grid("lanes", std::int64_t{1} << 40, kLanes), 2147483647);
 }
 
 TEST(VectorKernel, LaunchesOverlap) {
@@ -68,7 +69,7 @@ TEST(VectorKernel, RefusesWithTheReasonBeforeCompiling) {
   EXPECT_THAT(reason("lanes", {DType::f32, 1, 97}, kLanes), HasSubstr("N=97 is above the capacity 96"));
   EXPECT_THAT(reason("lanes", {DType::f32, 1, 1}, with(kLanes, "LANES", 6)), HasSubstr("power of two"));
   EXPECT_THAT(reason("lanes", {DType::f32, 1, 1}, with(kLanes, "PREFETCH", 1)), HasSubstr("needs a GRID"));
-  EXPECT_THAT(reason("block", {DType::f32, 1, 1}, with(with(kBlock, "THREADS", 1024), "VEC_ITEMS", 5)),
+  EXPECT_THAT(reason("lanes", {DType::f32, 1, 1}, with(with(kWalking, "THREADS", 1024), "VEC_ITEMS", 5)),
               HasSubstr("local memory"));
   EXPECT_THAT(reason("tile", {DType::f32, 1, 1}, with(kTile, "TILE_ROWS", 512)),
               HasSubstr("163856 bytes of shared memory"));
@@ -76,7 +77,7 @@ TEST(VectorKernel, RefusesWithTheReasonBeforeCompiling) {
 }
 
 TEST(VectorKernel, CompleteServesEveryTypeUpToTheCapacity) {
-  for (const char* id : {"lanes", "block", "tile"}) {
+  for (const char* id : {"lanes", "tile"}) {
     const Variant& variant = registry().at(id);
     for (const DType dtype : kDTypes) {
       for (const std::int64_t N : {1, 5, 64, 257, 1023, 1024, 4097}) {
@@ -85,17 +86,15 @@ TEST(VectorKernel, CompleteServesEveryTypeUpToTheCapacity) {
       }
     }
   }
-  const Problem problem{DType::f32, 1000, 4096};
-  EXPECT_GT(registry().at("block").complete(problem, {{"PREFETCH", 1}}, kT4).at("GRID"), 0);
+  const Problem problem{DType::f32, 1000, 1024};
+  EXPECT_GT(registry().at("lanes").complete(problem, {{"PREFETCH", 1}}, kT4).at("GRID"), 0);
 }
 
 TEST(VectorKernel, EnumerateKeepsBlocksThatWalkWithinTheDevice) {
-  const Ladders ladders{{"GRID", {1, 2, 4, 8, 16, 32}},
-                        {"PREFETCH", {0, 1}},
-                        {"STREAM", {0, 1}},
-                        {"THREADS", {64, 128, 512}},
-                        {"VEC_ITEMS", {4, 8}}};
-  const auto configs = registry().at("block").enumerate(DType::f32, ladders, kH200);
+  const Ladders ladders{
+      {"GRID", {1, 2, 4, 8, 16, 32}}, {"LANES", {8, 32}},   {"PREFETCH", {0, 1}}, {"ROWS", {1}}, {"STREAM", {0, 1}},
+      {"THREADS", {64, 128, 512}},    {"VEC_ITEMS", {4, 8}}};
+  const auto configs = registry().at("lanes").enumerate(DType::f32, ladders, kH200);
   std::set<std::int64_t> residents;
   for (const Constants& config : configs) {
     EXPECT_EQ(config.at("PREFETCH") == 1, config.at("GRID") > 0) << to_string(config);
