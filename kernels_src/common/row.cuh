@@ -43,6 +43,8 @@ struct Row {
   // The compiler is kept from working the fields out only where they are used, behind a wait for the previous kernel.
   __device__ void keep() {
     asm volatile("" : "+l"(x), "+l"(y), "+r"(skew), "+r"(end), "+r"(safe_begin), "+r"(safe_end));
+    __builtin_assume(__isGlobal(x));  // which it no longer sees
+    __builtin_assume(__isGlobal(y));
   }
 
   __device__ bool holds(int at) const { return static_cast<unsigned>(at - skew) < static_cast<unsigned>(end - skew); }

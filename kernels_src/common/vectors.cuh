@@ -42,6 +42,7 @@ struct Reach {
         span(span),
         length(row.end - row.skew) {
     asm volatile("" : "+l"(p), "+r"(at), "+r"(this->span), "+r"(length));
+    __builtin_assume(__isGlobal(p));  // which it no longer sees
   }
 
   template <int OFFSET>

@@ -96,11 +96,11 @@ Support PartKernel::fits(DType dtype, const Constants& constants, const Target& 
     return Support::no(fmt::format("{}: an SM of {} holds {} threads and {} blocks", to_string(constants), limits.arch,
                                    limits.max_threads_per_sm, limits.max_blocks_per_sm));
   }
-  // An SM's warps share the registers of its four schedulers, evenly as far as their number allows.
-  constexpr std::int64_t kSchedulers = 4;
-  const std::int64_t lanes = ceil_div(threads, kSchedulers * kWarpThreads) * kSchedulers * kWarpThreads;
-  const std::int64_t most =
-      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / lanes / 8 * 8);
+  // Each of an SM's schedulers has its share of them for the whole warps that it has.
+  constexpr std::int64_t kSchedulers = 4, kGranule = 8;
+  const std::int64_t warps = ceil_div(ceil_div(threads, kWarpThreads), kSchedulers);
+  const std::int64_t of_thread = limits.registers_per_sm / kSchedulers / (warps * kWarpThreads);
+  const std::int64_t most = std::min<std::int64_t>(limits.max_registers_per_thread, of_thread / kGranule * kGranule);
   if (const std::int64_t needed = registers(dtype, constants); needed > most) {
     return Support::no(fmt::format("{} needs some {} registers a thread, and BLOCKS * THREADS leaves {} on {}",
                                    to_string(constants), needed, most, limits.arch));
