@@ -183,7 +183,7 @@ std::vector<Trap> vector_row_traps() {
        kWrong},
       {"neighbours_not_masked",
        {tile, tile_f16},
-       {{"if (holds(position)) word = ", "if (true) word = "}},
+       {{" && position(i) + kPerWord <= end", ""}},
        Effect::fails,
        "got|sums to|uninitialised|out of bounds|ILLEGAL_ADDRESS"},
       {"neighbours_overwritten",
