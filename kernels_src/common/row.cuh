@@ -13,6 +13,8 @@ struct Row {
   int safe_begin, safe_end;  // vectors between these positions may be read
   bool same_skew;            // y lies as x does: whole vectors can be stored
 
+  Row() = default;
+
   // `rows` rows from r on, less where the matrix ends; a run without elements where r is beyond it.
   //
   // A neighbour's elements in a vector are read and not used. They are not read where they don't exist, at the
@@ -36,6 +38,13 @@ struct Row {
     end = skew + (left > 0 ? static_cast<int>(N) * within : 0);
     safe_begin = in_place || r == 0 ? skew : 0;
     safe_end = !covered ? 0 : in_place || left <= rows ? end : end + kVector - 1;
+  }
+
+  // The compiler is kept from working the fields out only where they are used, behind a wait for the previous kernel.
+  __device__ void keep() {
+    asm volatile("" : "+l"(x), "+l"(y), "+r"(skew), "+r"(end), "+r"(safe_begin), "+r"(safe_end));
+    __builtin_assume(__isGlobal(x));  // which it no longer sees
+    __builtin_assume(__isGlobal(y));
   }
 
   __device__ bool holds(int at) const { return static_cast<unsigned>(at - skew) < static_cast<unsigned>(end - skew); }

@@ -20,7 +20,7 @@ bool PartKernel::worthwhile_block(const Constants& constants) const {
   if (in_shared == 0) return in_registers <= kMostInRegisters && (power_of_two || in_registers >= 3);
   constexpr std::int64_t kLongRowBytes = 1 << 15;
   const std::int64_t bytes = threads * (in_registers + in_shared) * 16;
-  return bytes >= kLongRowBytes && (in_registers == 2 || in_registers == 3) && in_shared >= in_registers;
+  return bytes >= kLongRowBytes && (in_registers == 2 || in_registers == 3) && in_shared > in_registers;
 }
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
@@ -43,7 +43,8 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
     case Exchange::none:
       break;
     case Exchange::cluster:
-      return (usual_threads || (threads == 128 && parts == traits_.most_parts)) && shared == 0;
+      return (usual_threads || (threads == 128 && parts == traits_.most_parts)) &&
+             (shared == 0 || (shared == 2 && items == 6));
     case Exchange::slots:
       return parts >= 8 && (most_of_it || (shared == 0 && items != 6 && (usual_threads || threads == 1024)));
     case Exchange::ring: {

@@ -43,12 +43,7 @@ VectorKernel::VectorKernel(const VectorKernelTraits& traits) : traits_(traits) {
     axes_.insert(axes_.end(), {lanes, {.name = "ITEMS", .most = 160}, {.name = "TILE_ROWS", .most = 1024}, stream});
     return;
   }
-  axes_.insert(axes_.end(), {lanes,
-                             {.name = "ROWS", .most = 8},
-                             {.name = "VEC_ITEMS", .most = 40},
-                             {.name = "PREFETCH", .least = 0, .most = 1},
-                             stream,
-                             {.name = "GRID", .compile_time = false, .least = 0, .most = kMostBlocks}});
+  axes_.insert(axes_.end(), {lanes, {.name = "ROWS", .most = 8}, {.name = "VEC_ITEMS", .most = 40}, stream});
 }
 
 std::vector<DType> VectorKernel::dtypes() const {
@@ -71,11 +66,7 @@ std::int64_t VectorKernel::unit(DType dtype) const {
 /// one.
 std::int64_t VectorKernel::registers(DType dtype, const Constants& constants) const {
   const std::int64_t items = value_of(constants, capacity_axis());
-  std::int64_t loaded_rows = 0;
-  if (traits_.place != RowPlace::tile) {
-    const std::int64_t rows = value_of(constants, "ROWS");
-    loaded_rows = rows - 1 + value_of(constants, "PREFETCH") * rows;
-  }
+  const std::int64_t loaded_rows = traits_.place == RowPlace::tile ? 0 : value_of(constants, "ROWS") - 1;
   return registers_for(items * unit(dtype) + loaded_rows * items * kVectorRegisters, traits_.place);
 }
 
@@ -97,8 +88,6 @@ Support VectorKernel::supports(DType dtype, const Constants& constants, const Ta
       return Support::no(fmt::format("{} needs {} bytes of shared memory, and a block has at most {} on {}",
                                      to_string(constants), bytes, limits.shared_bytes_per_block_optin, limits.arch));
     }
-  } else if (value_of(constants, "PREFETCH") == 1 && value_of(constants, "GRID") == 0) {
-    return Support::no("PREFETCH=1 needs a GRID: only a block that walks over rows has a next one");
   }
   return Support::yes();
 }
@@ -110,11 +99,21 @@ Support VectorKernel::supports(const Problem& problem, const Constants& constant
     return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
                                    to_string(Config{std::string(id()), constants, problem.dtype})));
   }
+  if (ceil_div(problem.M, rows_per_block(constants)) > kMostBlocks)
+    return Support::no(fmt::format("M={} needs more than the 2^31 - 1 blocks that a grid may have", problem.M));
   return Support::yes();
 }
 
 std::int64_t VectorKernel::capacity_N(DType dtype, const Constants& constants) const {
-  return value_of(constants, capacity_axis()) * unit(dtype) * value_of(constants, "LANES");
+  const std::int64_t items = value_of(constants, capacity_axis());
+  const std::int64_t elements = items * unit(dtype) * value_of(constants, "LANES");
+  // A row that begins in the middle of a word needs one more.
+  return elements - spare_elements(dtype, items);
+}
+
+/// Elements that a row's lanes have words for beyond its longest.
+std::int64_t VectorKernel::spare_elements(DType dtype, std::int64_t items) const {
+  return traits_.place == RowPlace::tile && dtype != DType::f32 && items % 2 == 0 ? 1 : 0;
 }
 
 std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) const {
@@ -132,15 +131,12 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
   const std::int64_t elements = unit(problem.dtype);
   std::int64_t lanes = 1;
   while (lanes < kWarpThreads && lanes * kItemsOfLane * elements < problem.N) lanes *= 2;
-  if (has("LANES")) constants.try_emplace("LANES", lanes);
-  constants.try_emplace(capacity_axis(),
-                        std::max<std::int64_t>(1, ceil_div(problem.N, elements * value_of(constants, "LANES"))));
+  lanes = constants.try_emplace("LANES", lanes).first->second;
+  std::int64_t items = std::max<std::int64_t>(1, ceil_div(problem.N, elements * lanes));
+  if (items * elements * lanes - spare_elements(problem.dtype, items) < problem.N) ++items;
+  constants.try_emplace(capacity_axis(), items);
   constants.try_emplace("STREAM", 1);
   if (has("ROWS")) constants.try_emplace("ROWS", 1);
-  if (has("PREFETCH")) {
-    const bool walks = constants.try_emplace("PREFETCH", 0).first->second == 1;
-    constants.try_emplace("GRID", walks ? std::clamp<std::int64_t>(problem.M, 1, 1024) : 0);
-  }
   return constants;
 }
 
@@ -160,23 +156,11 @@ Constants VectorKernel::complete(const Problem& problem, const Constants& partia
 }
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
-bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
+bool VectorKernel::worthwhile(DType dtype, const Constants& constants) const {
   constexpr std::int64_t kMostElements = 64;  // of a thread: beyond, too few threads are on the device
   const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
-  if (has("GRID") && !walks_well(constants, target)) return false;
   return traits_.place == RowPlace::tile ? worthwhile_tile(constants) : worthwhile_lanes(constants, elements);
-}
-
-/// Blocks that walk load ahead and are on the device all at once: few leave it idle, more than it holds come one after
-/// another. Cache hints and walking are tried one at a time.
-bool VectorKernel::walks_well(const Constants& constants, const Target& target) const {
-  const std::int64_t grid = value_of(constants, "GRID");
-  if ((value_of(constants, "PREFETCH") == 1) != (grid > 0)) return false;
-  if (grid == 0) return true;
-  const std::int64_t most = target.limits.max_threads_per_sm;
-  const std::int64_t of_sm = grid / std::max(1, target.sm_count) * value_of(constants, "THREADS");
-  return value_of(constants, "STREAM") == 1 && of_sm <= most && of_sm >= most / 2;
 }
 
 bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t elements) const {
@@ -185,8 +169,7 @@ bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t ele
   const std::int64_t rows = value_of(constants, "ROWS");
   // Warps without a barrier are as good in any block.
   if (value_of(constants, "THREADS") != kDefaultThreads) return false;
-  // Both keep more bytes in flight, and one is enough.
-  if (rows > 1 && (value_of(constants, "PREFETCH") == 1 || rows * elements > 32)) return false;
+  if (rows > 1 && rows * elements > 32) return false;
   // Up to three vectors of a lane do, too: a longer row takes more lanes.
   return lanes == kWarpThreads || items <= 3;
 }
@@ -204,17 +187,13 @@ bool VectorKernel::worthwhile_tile(const Constants& constants) const {
 }
 
 std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
-  Ladders values = ladders;
-  if (const auto grid = values.find("GRID"); grid != values.end()) grid->second.insert(grid->second.begin(), 0);
-  std::vector<Constants> configs = combinations(*this, values, target);
-  std::erase_if(configs, [&](const Constants& config) {
-    return !supports(dtype, config, target) || !worthwhile(dtype, config, target);
-  });
+  std::vector<Constants> configs = combinations(*this, ladders, target);
+  std::erase_if(
+      configs, [&](const Constants& config) { return !supports(dtype, config, target) || !worthwhile(dtype, config); });
   return configs;
 }
 
 std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target) const {
-  constexpr std::int64_t kWalking = 3;  // blocks: few, so that each has several rows in a matrix of some
   std::vector<Constants> result;
   // The largest capacity that the other constants leave.
   const auto add_largest = [&](Constants constants) {
@@ -229,11 +208,9 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
   };
   switch (traits_.place) {
     case RowPlace::lanes: {
-      const Constants plain{{"LANES", 1}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}};
-      result = {plain, {{"LANES", 8}, {"ROWS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
-      result[0].insert({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}});
-      result[1].insert({{"THREADS", kDefaultThreads}, {"VEC_ITEMS", 2}});
-      add_largest({{"THREADS", 1024}, {"LANES", 16}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      result = {{{"THREADS", kWarpThreads}, {"LANES", 1}, {"ROWS", 1}, {"VEC_ITEMS", 1}, {"STREAM", 0}},
+                {{"THREADS", kDefaultThreads}, {"LANES", 8}, {"ROWS", 2}, {"VEC_ITEMS", 2}, {"STREAM", 1}}};
+      add_largest({{"THREADS", 1024}, {"LANES", 16}, {"ROWS", 1}, {"STREAM", 0}});
       break;
     }
     case RowPlace::tile:
@@ -260,9 +237,7 @@ std::int64_t VectorKernel::rows_per_block(const Constants& constants) const {
 
 Geometry VectorKernel::geometry(const Problem& problem, const Constants& constants) const {
   Geometry shape;
-  const std::int64_t blocks = ceil_div(problem.M, rows_per_block(constants));
-  const std::int64_t walking = has("GRID") ? value_of(constants, "GRID") : 0;
-  shape.grid = std::min(blocks, walking > 0 ? walking : kMostBlocks);
+  shape.grid = ceil_div(problem.M, rows_per_block(constants));
   shape.block = static_cast<int>(value_of(constants, "THREADS"));
   shape.overlaps = true;
   if (traits_.place == RowPlace::tile)

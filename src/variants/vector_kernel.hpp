@@ -21,8 +21,7 @@ struct VectorKernelTraits {
 };
 
 /// A kernel of the family that reads each row once, whole, in the aligned 16-byte vectors that cover it, for every
-/// type. It walks over rows where the grid is shorter: no bound on M. GRID = 0 stands for as many blocks as the rows
-/// need.
+/// type.
 ///
 /// A thread adds its elements up in four chains, and has fewer than 4 * kLongestChain of them: every length is
 /// accurate.
@@ -55,9 +54,9 @@ class VectorKernel : public Variant {
   bool has(std::string_view axis) const;
   const char* capacity_axis() const;     ///< "VEC_ITEMS" or "ITEMS".
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
+  std::int64_t spare_elements(DType dtype, std::int64_t items) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
-  bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
-  bool walks_well(const Constants& constants, const Target& target) const;
+  bool worthwhile(DType dtype, const Constants& constants) const;
   bool worthwhile_lanes(const Constants& constants, std::int64_t elements) const;
   bool worthwhile_tile(const Constants& constants) const;
   Constants with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const;

@@ -129,7 +129,7 @@ TEST_P(VariantsPtx, VectorRowsAreReadAndWrittenOnceBy128BitsWithOneExponentialPe
       };
       const Constants common{{"STREAM", stream}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
       Constants lanes = common;
-      lanes.insert({{"LANES", 16}, {"PREFETCH", 0}, {"ROWS", 1}});
+      lanes.insert({{"LANES", 16}, {"ROWS", 1}});
       check("lanes", lanes, 3, 3 * vector);
       // Merging a thread's vectors, a warp's threads and a block's warps takes one for each of these; so does the
       // factor of a vector's results.
@@ -161,8 +161,8 @@ TEST_P(VariantsPtx, VectorRowsAtTheLimitOfRegistersStayThere) {
   const Variant& lanes = registry().at("lanes");
   for (const char* arch : {"sm_75", "sm_90"}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      for (const std::int64_t prefetch : {0, 1}) {
-        Constants constants{{"GRID", 8}, {"LANES", 32}, {"PREFETCH", prefetch}, {"ROWS", 1}};
+      for (const std::int64_t rows : {1, 2}) {
+        Constants constants{{"LANES", 32}, {"ROWS", rows}};
         constants.insert({{"STREAM", 1}, {"THREADS", 512}, {"VEC_ITEMS", 40}});
         while (!lanes.supports(dtype, constants, {arch_limits(arch), 40})) --constants["VEC_ITEMS"];
         const auto kernel = compiler.compile("lanes", lanes.macros(dtype, constants), arch);

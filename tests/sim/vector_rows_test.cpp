@@ -71,19 +71,18 @@ void run(const Config& config, const Case& one) {
 }
 
 TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {
-  const Constants all[] = {
-      {{"GRID", 0}, {"LANES", 8}, {"PREFETCH", 0}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 3}},
-      {{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 64}, {"TILE_ROWS", 3}},
-      {{"BLOCKS", 1}, {"SHARED_ITEMS", 0}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}},
-      {{"BLOCKS", 1}, {"SHARED_ITEMS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 1}},
-      {{"BLOCKS", 1}, {"PARTS", 3}, {"STREAM", 0}, {"THREADS", 32}, {"VEC_ITEMS", 2}},
-      {{"BLOCKS", 1},
-       {"GRID", 6},
-       {"PARTS", 3},
-       {"SHARED_ITEMS", 0},
-       {"STREAM", 0},
-       {"THREADS", 32},
-       {"VEC_ITEMS", 1}}};
+  const Constants all[] = {{{"LANES", 8}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 3}},
+                           {{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 64}, {"TILE_ROWS", 3}},
+                           {{"BLOCKS", 1}, {"SHARED_ITEMS", 0}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}},
+                           {{"BLOCKS", 1}, {"SHARED_ITEMS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 1}},
+                           {{"BLOCKS", 1}, {"PARTS", 3}, {"STREAM", 0}, {"THREADS", 32}, {"VEC_ITEMS", 2}},
+                           {{"BLOCKS", 1},
+                            {"GRID", 6},
+                            {"PARTS", 3},
+                            {"SHARED_ITEMS", 0},
+                            {"STREAM", 0},
+                            {"THREADS", 32},
+                            {"VEC_ITEMS", 1}}};
   const char* const ids[] = {"lanes", "tile", "held", "held", "map_merge", "split"};
   for (std::size_t i = 0; i < std::size(all); ++i)
     for (const DType dtype : kDTypes)

@@ -16,7 +16,7 @@ inline constexpr std::string_view kPastTheEnd = "past the end of the output";
 inline constexpr std::string_view kMisaligned = "MISALIGNED_ADDRESS|misaligned global (load|store)";
 inline constexpr std::string_view kRace = "shared memory race|uninitialised|got|sums to";
 /// Beside the row: seen at the matrix's ends, or by what the row then computes.
-inline constexpr std::string_view kOutside = "got|sums to|past the end|before the start|out of bounds";
+inline constexpr std::string_view kOutside = "got|sums to|past the end|before the start|out of bounds|ILLEGAL_ADDRESS";
 /// Blocks that wait for each other for ever, or take another's state.
 inline constexpr std::string_view kWrongOrHangs = "got|sums to|deadlock|time limit";
 inline constexpr std::string_view kDrift = "above the rest.*got";
