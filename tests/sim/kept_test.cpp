@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "sim/sim_fixture.hpp"
 #include "support/dtype.hpp"
 #include "support/elements.hpp"
+#include "variants/registry.hpp"
+#include "verify/reference.hpp"
 
 namespace softmax_dispatch::sim {
 namespace {
@@ -35,6 +38,26 @@ extern "C" __global__ void kept(const float* x, float* opened, const float* scal
   for (int s = 0; s < count; ++s) y[i * count + s] = scaled(vector, kUnbias * scales[s]);
 }
 )";
+
+/// Of results, in units in the last place from what one rounding gives.
+struct Differences {
+  int worst = 0;
+  std::int64_t sum = 0, off = 0, count = 0;
+
+  void add(std::uint16_t got, std::uint16_t right) {
+    const int difference = order_of(got) - order_of(right);
+    worst = std::max(worst, std::abs(difference));
+    sum += difference;
+    off += difference != 0;
+    ++count;
+  }
+
+  void expect_rounded_to_the_nearest_twice(const std::string& of) const {
+    EXPECT_EQ(worst, 1) << of << ": it shows somewhere, and by no more";
+    EXPECT_LT(static_cast<double>(std::abs(sum)), 0.01 * static_cast<double>(count)) << of;
+    EXPECT_LT(static_cast<double>(off), 0.25 * static_cast<double>(count)) << of;
+  }
+};
 
 struct Results {
   std::vector<float> opened;
@@ -112,22 +135,54 @@ TEST(KeptExponentials, GiveResultsOneUnitInTheLastPlaceFromThoseRoundedOnceAtMos
         scales.push_back(std::ldexp(1.0f + (static_cast<float>(i) + 0.71f) / kScales, exponent));
     scales.push_back(0x1.fffffep-1f);
     const std::vector<std::uint16_t> y = run(dtype, all, scales).y;
-    std::int64_t sum = 0, off = 0, count = 0;
-    int worst = 0;
+    Differences differences;
     for (std::size_t i = 0; i < all.size(); ++i) {
       for (std::size_t s = 0; s < scales.size(); ++s) {
         const std::uint16_t got = y[(i / kVector * scales.size() + s) * kVector + i % kVector];
         const std::uint16_t right = round_to(dtype, static_cast<double>(all[i]) * static_cast<double>(scales[s]));
-        const int difference = order_of(got) - order_of(right);
-        worst = std::max(worst, std::abs(difference));
-        sum += difference;
-        off += difference != 0;
-        ++count;
+        differences.add(got, right);
       }
     }
-    EXPECT_EQ(worst, 1) << to_string(dtype) << ": rounding twice shows somewhere, and by no more";
-    EXPECT_LT(static_cast<double>(std::abs(sum)), 0.01 * static_cast<double>(count)) << to_string(dtype);
-    EXPECT_LT(static_cast<double>(off), 0.25 * static_cast<double>(count)) << to_string(dtype);
+    differences.expect_rounded_to_the_nearest_twice(to_string(dtype));
+  }
+}
+
+/// The softmax of random rows by the kernel, against FP64.
+Differences of_random_rows(const Config& config, std::int64_t M, std::int64_t N, float spread) {
+  const Variant& variant = registry().at(config.variant);
+  const auto device = simulated_t4();
+  const auto kernel =
+      device->load(product_ptx(config.variant, variant.macros(config.dtype, config.constants)), config.variant);
+  const auto count = static_cast<std::size_t>(M * N);
+  std::vector<float> x(count);
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal(0, spread);
+  for (float& value : x) value = normal(random);
+  const std::vector<std::byte> input = to_elements(config.dtype, x);
+  Buffer from(*device, input.size()), to(*device, input.size());
+  device->upload(from.get(), input.data(), input.size());
+  const Problem problem{config.dtype, M, N};
+  Launch launch{kernel.get(), variant.geometry(problem, config.constants), from.get(), to.get(), M, N};
+  launch.element_bytes = 2;
+  device->launch(launch, {});
+  device->synchronize();
+  std::vector<std::uint16_t> y(count);
+  device->download(y.data(), to.get(), input.size());
+
+  const std::vector<double> right = verify::reference(to_values(config.dtype, input), M, N);
+  Differences differences;
+  for (std::size_t i = 0; i < count; ++i) differences.add(y[i], round_to(config.dtype, right[i]));
+  return differences;
+}
+
+TEST(KeptExponentials, OfRandomRowsGiveTheSame) {
+  // Half of a row in registers.
+  const Constants held{{"BLOCKS", 2}, {"SHARED_ITEMS", 1}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}};
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    for (const float spread : {0.5f, 2.0f, 8.0f}) {
+      of_random_rows({"held", held, dtype}, 64, 1000, spread)
+          .expect_rounded_to_the_nearest_twice(std::string(to_string(dtype)) + ", spread " + std::to_string(spread));
+    }
   }
 }
 
