@@ -19,7 +19,7 @@ __device__ inline float2 reduce(const Part& part) {
   float sum[4] = {};
   for (int at = part.first + static_cast<int>(threadIdx.x); at * kVector < part.row.end; at += kStep) {
     Vectors<VEC_ITEMS> vectors;
-    vectors.load(part.row, at);
+    vectors.load(loads_of(part.row, at));
     const float higher = fmaxf(m, maximum(vectors));
     const float factor = rescale_factor(m - higher);
     m = higher;
@@ -42,7 +42,7 @@ __device__ inline void write(const Part& part, float2 row) {
   for (int step = steps - 1; step >= 0; --step) {
     const int first = part.first + step * kStep + static_cast<int>(threadIdx.x);
     Vectors<VEC_ITEMS> vectors;
-    vectors.load(part.row, first);
+    vectors.load(loads_of(part.row, first));
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float v[kVector];
@@ -51,7 +51,7 @@ __device__ inline void write(const Part& part, float2 row) {
       for (int k = 0; k < kVector; ++k) v[k] = exponential(v[k] - row.x) * scale;
       vectors.v[i] = pack(v);
     }
-    vectors.store(part.row, first);
+    vectors.store(stores_of(part.row, first));
   }
 }
 

@@ -1,11 +1,13 @@
 // ring: rows in PARTS parts that pass through STAGES of shared memory, for long rows (sm_90).
 // Parts are handed out by tickets as blocks become free, so that none waits for a slower one, and are loaded by bulk
 // copies STAGES - LAG - 1 ahead. A block reduces its part, publishes the state, and writes the part that it reduced LAG
-// parts ago, whose row's other states have arrived meanwhile. Launched cooperatively: blocks wait for each other's
-// states. Reads 1 and writes 1 element per element; two exponentials per element, since the part stays as it was
-// loaded. M * PARTS slots of workspace; N <= PARTS * THREADS * VEC_ITEMS vectors less one.
+// parts ago, whose row's other states have arrived meanwhile. It publishes before it waits: both parts may be of one
+// row. Launched cooperatively: blocks wait for each other's
+// states. Reads 1 and writes 1 element per element, and takes one exponential, which waits in the element's place.
+// M * PARTS slots of workspace; N <= PARTS * THREADS * VEC_ITEMS vectors less one.
 #include "common/bulk.cuh"
 #include "common/exchange.cuh"
+#include "common/kept.cuh"
 #include "common/launch.cuh"
 
 #define SHARED_ITEMS 0
@@ -17,25 +19,32 @@ constexpr int kAhead = STAGES - LAG - 1;
 
 extern __shared__ uint4 ring_stages[];
 
+// A part, by one thread for all: its addresses cost more instructions than the exponentials of a vector.
 struct Task {
-  long long row;  // -1: none is left
-  int part;
+  int slot;    // of the part's state; -1: no part is left
+  bool whole;  // every vector of the stage is the row's, and is stored as one
+  Part part;
 };
 
 struct Ring {
   CopyBarrier loaded[STAGES];
   Task tasks[STAGES];
 
-  // By one thread: the part with that ticket on its way into the stage.
-  __device__ void fill(int stage, long long ticket, const Storage* x, Storage* y, long long M, long long N) {
-    const long long row = ticket / PARTS;
-    const int number = static_cast<int>(ticket % PARTS);
-    tasks[stage] = {row < M ? row : -1, number};
+  // By one thread: the part with that ticket on its way into the stage. Tickets are slots, of which the host grants
+  // fewer than 2^31.
+  __device__ __noinline__ void fill(int stage, unsigned ticket, const Storage* x, Storage* y, long long M,
+                                    long long N) {
+    const unsigned row = ticket / PARTS;
     if (row >= M) {
+      tasks[stage].slot = -1;
       loaded[stage].arm(0);
       return;
     }
-    const Part part(x, y, row, number, M, N);
+    order_before_copies();  // what the block wrote into the stage, before the barrier
+    const Part part(x, y, row, static_cast<int>(ticket % PARTS), M, N);
+    const bool whole = part.row.same_skew && part.row.whole(part.first * kVector) &&
+                       part.row.whole((part.first + kStageVectors - 1) * kVector);
+    tasks[stage] = {static_cast<int>(ticket), whole, part};
     uint4* const to = ring_stages + stage * kStageVectors;
     int from = part.first;
     int end = (part.row.end + kVector - 1) / kVector;
@@ -56,110 +65,132 @@ struct Ring {
   }
 };
 
-// The state of a thread's share of a part.
-__device__ inline float2 reduce(const Part& part, const uint4* stage) {
-  Vectors<VEC_ITEMS> vectors;
-#pragma unroll
-  for (int i = 0; i < VEC_ITEMS; ++i) {
-    const int number = i * THREADS + static_cast<int>(threadIdx.x);
-    const int at = (part.first + number) * kVector;
-    vectors.v[i] = stage[number];
-    if (!part.row.whole(at)) vectors.v[i] = own_elements(part.row, at, vectors.v[i]);
-  }
-  const float m = finite(group_max<kWidth>(maximum(vectors)));
-  float sum[4] = {};
-#pragma unroll
-  for (int i = 0; i < VEC_ITEMS; ++i) {
-    float v[kVector];
-    unpack(vectors.v[i], v);
-#pragma unroll
-    for (int k = 0; k < kVector; ++k) sum[k % 4] += exponential(v[k] - m);
-  }
-  return make_float2(m, group_sum<kWidth>((sum[0] + sum[1]) + (sum[2] + sum[3])));
+__device__ inline int position(const Part& part, int number) {
+  return (part.first + number) * kVector;
 }
 
-__device__ inline void write(const Part& part, const uint4* stage, float2 row) {
-  const float scale = reciprocal(row.y);
-  Vectors<VEC_ITEMS> vectors;
+// The state of a thread's share of a part, whose exponentials take the elements' place in the stage.
+__device__ inline float2 reduce(const Task& task, uint4* stage) {
+  const int first = static_cast<int>(threadIdx.x);
+  if (!task.whole) {
+#pragma unroll 1
+    for (int number = first; number < kStageVectors; number += THREADS) {
+      const int at = position(task.part, number);
+      if (!task.part.row.whole(at)) stage[number] = own_elements(task.part.row, at, stage[number]);
+    }
+  }
+  uint4 v[VEC_ITEMS];
+  unsigned word = Type::kMinusInfinity;
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) {
-    float v[kVector];
-    unpack(stage[i * THREADS + threadIdx.x], v);
-#pragma unroll
-    for (int k = 0; k < kVector; ++k) v[k] = exponential(v[k] - row.x) * scale;
-    vectors.v[i] = pack(v);
+    v[i] = stage[first + i * THREADS];
+    word = Type::max_words(word, vector_max(v[i]));
   }
-  vectors.store(part.row, part.first + static_cast<int>(threadIdx.x));
+  const float m = finite(word_max(word));
+  float sum = 0;
+#pragma unroll
+  for (int i = 0; i < VEC_ITEMS; ++i) {
+    sum += take_exponentials(v[i], m);
+    stage[first + i * THREADS] = v[i];
+  }
+  return make_float2(m, sum);
 }
+
+// part_m is the maximum that reduce() gave this thread.
+__device__ inline void write(const Task& task, const uint4* stage, float part_m, float2 row) {
+  const int first = static_cast<int>(threadIdx.x);
+  const float scale = kUnbias * rescaled_reciprocal(part_m, row.x, row.y);
+  if (task.whole) {
+    Storage* const y = task.part.row.y + static_cast<long long>(position(task.part, first));
+#pragma unroll
+    for (int i = 0; i < VEC_ITEMS; ++i)
+      store_vector(y + i * THREADS * kVector, scaled(stage[first + i * THREADS], scale));
+    return;
+  }
+#pragma unroll 1
+  for (int number = first; number < kStageVectors; number += THREADS)
+    task.part.row.store(position(task.part, number), scaled(stage[number], scale));
+}
+
+// Each by a warp of its own, where there are two.
+constexpr unsigned kPublisher = 0, kFiller = kWarps - 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     ring(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
   __shared__ float2 warps[2][kWarps];
-  __shared__ Ring ring;
-  if (threadIdx.x == 0) {
+  __shared__ __align__(16) unsigned char ring_memory[sizeof(Ring)];
+  Ring& ring = *reinterpret_cast<Ring*>(ring_memory);
+  const bool fills = threadIdx.x == kFiller * kWarp;
+  if (fills) {
     for (int stage = 0; stage < STAGES; ++stage) ring.loaded[stage].init();
     publish_barriers();
   }
 
   let_next_kernel_start();
   wait_for_previous_kernel();
-  long long ticket = 0;  // of the first thread: for its next fill
-  unsigned* const next = &header_of(workspace)->next;
-  const long long dealt = static_cast<long long>(kAhead) * gridDim.x;  // without tickets, a round for each stage
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < kAhead; ++stage) {
-      ring.fill(stage, blockIdx.x + static_cast<long long>(stage) * gridDim.x, x, y, M, N);
-    }
-    ticket = dealt + atomicAdd(next, 1u);
+  unsigned ticket = 0;  // of the thread that fills: for its next one
+  if (fills) {
+    // A round for each stage without tickets.
+    for (int stage = 0; stage < kAhead; ++stage) ring.fill(stage, blockIdx.x + stage * gridDim.x, x, y, M, N);
+    ticket = kAhead * gridDim.x + atomicAdd(&header_of(workspace)->next, 1u);
   }
   const unsigned tag = launch_tag(workspace);
-  Slot* const slots = slots_of(workspace);
   __syncthreads();
 
   int stage = 0, filling = kAhead % STAGES;
   unsigned parity = 0;
-  Task now{};
+  bool reduces = true;
+  float kept_m[LAG];  // of the parts that are not written yet, the latest first
   for (int round = 0;; ++round) {
-    // The part that is written in this round: its row's states are asked for before they are needed.
     const int old_stage = (stage + STAGES - LAG) % STAGES;
-    const Task old = round >= LAG ? ring.tasks[old_stage] : Task{-1, 0};
-    const Slot* const of_row = slots + old.row * PARTS + lane_id();
+    const Task& old = ring.tasks[old_stage];
+    const bool writes = round >= LAG && old.slot >= 0;
+    // The states of the row that is written in this round are asked for before they are needed.
+    const bool reads_states = writes && lane_id() < PARTS;
+    const auto slot_of_lane = [&] { return slots_of(workspace) + old.slot / PARTS * PARTS + lane_id(); };
     Slot early{};
-    if (old.row >= 0 && lane_id() < PARTS) early = read_slot(of_row);
+    if (reads_states) early = read_slot(slot_of_lane());
 
-    if (now.row >= 0) {
+    const Task& now = ring.tasks[stage];
+    if (reduces) {
       ring.loaded[stage].wait(parity);
-      now = ring.tasks[stage];
+      reduces = now.slot >= 0;
     }
-    if (now.row < 0 && old.row < 0 && round >= LAG) break;
+    if (!reduces && !writes && round >= LAG) break;
     float2(&states)[kWarps] = warps[round % 2];
-    if (now.row >= 0) {
-      const float2 state = reduce(Part(x, y, now.row, now.part, M, N), ring_stages + stage * kStageVectors);
-      if (lane_id() == 0) states[warp_id()] = state;
+    float m = 0;
+    if (reduces) {
+      const float2 own = reduce(now, ring_stages + stage * kStageVectors);
+      m = own.x;
+      const float2 of_warp = warp_merge(own);
+      if (lane_id() == 0) states[warp_id()] = of_warp;
     }
     __syncthreads();  // and everyone has written the part before `old`: its stage is free
 
-    if (now.row >= 0) {
-      if (threadIdx.x == 0) {
+    if (reduces) {
+      if (fills) {
         ring.fill(filling, ticket, x, y, M, N);
-        ticket = dealt + atomicAdd(next, 1u);
+        ticket = kAhead * gridDim.x + atomicAdd(&header_of(workspace)->next, 1u);
       }
-      if (warp_id() == 0) {
+      if (warp_id() == kPublisher) {
         const float2 state = warp_merge(lane_id() < kWarps ? states[lane_id()] : no_elements());
-        if (lane_id() == 0) publish(slots + now.row * PARTS + now.part, state, tag);
+        if (lane_id() == 0) publish(slots_of(workspace) + now.slot, state, tag);
       }
     }
-    if (old.row >= 0) {
+    if (writes) {
       float2 state = no_elements();
-      if (lane_id() < PARTS) state = has_tag(early, tag) ? state_of(early) : await(of_row, tag);
+      if (reads_states) state = has_tag(early, tag) ? state_of(early) : await(slot_of_lane(), tag);
       __syncwarp();
-      write(Part(x, y, old.row, old.part, M, N), ring_stages + old_stage * kStageVectors, warp_merge(state));
+      write(old, ring_stages + old_stage * kStageVectors, kept_m[LAG - 1], warp_merge(state));
     }
+#pragma unroll
+    for (int i = LAG - 1; i > 0; --i) kept_m[i] = kept_m[i - 1];
+    kept_m[0] = m;
     if (++filling == STAGES) filling = 0;
     if (++stage == STAGES) {
       stage = 0;
       parity ^= 1;
     }
   }
-  if (threadIdx.x == 0) leave(workspace, tag);
+  if (fills) leave(workspace, tag);
 }

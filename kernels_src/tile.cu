@@ -1,13 +1,13 @@
 // tile: TILE_ROWS rows of a block, which are one run of elements, through shared memory.
 // For short rows that are not aligned: the run is loaded and stored in whole 16-byte vectors, of which a row alone
-// would have few. LANES neighbouring lanes compute a row, ITEMS elements each, in place in shared memory. Blocks walk
-// over the tiles where the grid is shorter. Reads 1 and writes 1 element per element of global memory. Any M; N <=
-// LANES * ITEMS. Dynamic shared memory: the run's vectors.
+// would have few. LANES neighbouring lanes compute a row, ITEMS elements each, in place in shared memory. Reads 1 and
+// writes 1 element per element of global memory. N <= LANES * ITEMS, less one where 16-bit elements fill a lane's
+// words. Dynamic shared memory: the run's vectors. grid.x = ceil(M / TILE_ROWS).
 #include "common/async_copy.cuh"
 #include "common/exponential.cuh"
 #include "common/group.cuh"
 #include "common/launch.cuh"
-#include "common/row.cuh"
+#include "common/vectors.cuh"
 
 constexpr int kGroups = THREADS / LANES;  // of the block
 constexpr int kAnyLength = 0x7fffffff;
@@ -23,53 +23,101 @@ __device__ inline void copy_position(uint4* to, const Row& run, int at) {
   }
 }
 
-// The softmax of n elements, by a group of lanes; n is 0 for a group without a row.
-__device__ inline void compute_row(Storage* row, int n) {
-  const int lane = static_cast<int>(threadIdx.x) % LANES;
-  float v[ITEMS];
-  float m = minus_infinity();
+// The share of a lane of a row that begins `at` elements after the tile's first vector and has n elements, none for a
+// group without a row: 32-bit words lane, lane + LANES, ... of those that cover the row. A word at an end of it may
+// hold an element of a neighbour, which another group is about to overwrite.
+struct Words {
+  static constexpr int kCount = (ITEMS + kPerWord - 1) / kPerWord;
+  unsigned* first;
+  int begin, end;  // of the row, in elements from the first word
+
+  __device__ Words(int at, int n)
+      : first(reinterpret_cast<unsigned*>(tile_vectors) + at / kPerWord),
+        begin(at % kPerWord),
+        end(at % kPerWord + n) {}
+
+  __device__ static int number(int i) { return i * LANES + static_cast<int>(threadIdx.x) % LANES; }
+  __device__ bool holds(int position) const { return position >= begin && position < end; }
+  __device__ bool whole(int i) const { return number(i) * kPerWord >= begin && (number(i) + 1) * kPerWord <= end; }
+
+  // -inf in the place of what is not of the row.
+  __device__ unsigned load(int i) const {
+    if (whole(i)) return first[number(i)];
+    unsigned word = Type::kMinusInfinity;
 #pragma unroll
-  for (int i = 0; i < ITEMS; ++i) {
-    const int at = i * LANES + lane;
-    v[i] = at < n ? Type::load(row[at]) : minus_infinity();
-    m = fmaxf(m, v[i]);
+    for (int k = 0; k < kPerWord; ++k) {
+      const int position = number(i) * kPerWord + k;
+      const unsigned mask = kElementMask << k * 8 * kElementBytes;
+      if (holds(position)) word = (word & ~mask) | Type::bits(element(position)) << k * 8 * kElementBytes;
+    }
+    return word;
   }
-  m = group_max<LANES>(m);
+
+  __device__ void store(int i, unsigned word) const {
+    if (whole(i)) {
+      first[number(i)] = word;
+      return;
+    }
+#pragma unroll
+    for (int k = 0; k < kPerWord; ++k) {
+      const int position = number(i) * kPerWord + k;
+      if (holds(position)) element(position) = Type::from_bits(word >> k * 8 * kElementBytes);
+    }
+  }
+
+ private:
+  __device__ Storage& element(int position) const {
+    return reinterpret_cast<Storage*>(first)[position];
+  }
+};
+
+// The softmax of a row in its place, by a group of lanes.
+__device__ inline void compute_row(const Words& words) {
+  float v[Words::kCount][kPerWord];
+  unsigned highest = Type::kMinusInfinity;
+#pragma unroll
+  for (int i = 0; i < Words::kCount; ++i) {
+    const unsigned word = words.load(i);
+    highest = Type::max_words(highest, word);
+    Type::unpack(word, v[i]);
+  }
+  const float m = group_max<LANES>(word_max(highest));
   float sum[4] = {};
 #pragma unroll
-  for (int i = 0; i < ITEMS; ++i) {
-    v[i] = exponential(v[i] - m);
-    sum[i % 4] += v[i];
+  for (int i = 0; i < Words::kCount; ++i) {
+#pragma unroll
+    for (int k = 0; k < kPerWord; ++k) {
+      v[i][k] = exponential(v[i][k] - m);
+      sum[(i * kPerWord + k) % 4] += v[i][k];
+    }
   }
   const float scale = reciprocal(group_sum<LANES>((sum[0] + sum[1]) + (sum[2] + sum[3])));
 #pragma unroll
-  for (int i = 0; i < ITEMS; ++i) {
-    const int at = i * LANES + lane;
-    if (at < n) row[at] = Type::store(v[i] * scale);
+  for (int i = 0; i < Words::kCount; ++i) {
+#pragma unroll
+    for (int k = 0; k < kPerWord; ++k) v[i][k] *= scale;
+    words.store(i, Type::pack(v[i]));
   }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) tile(const Storage* x, Storage* y, long long M, long long N) {
-  Storage* const elements = reinterpret_cast<Storage*>(tile_vectors);
   const int n = static_cast<int>(N);
   const int begin = static_cast<int>(threadIdx.x) * kVector;
 
+  Row run(x, y, static_cast<long long>(blockIdx.x) * TILE_ROWS, M, N, kAnyLength, TILE_ROWS);
+  run.keep();  // ready when the previous kernel is
+
   wait_for_previous_kernel();
-  for (long long r = static_cast<long long>(blockIdx.x) * TILE_ROWS; r < M;
-       r += static_cast<long long>(gridDim.x) * TILE_ROWS) {
-    const Row run(x, y, r, M, N, kAnyLength, TILE_ROWS);
-    for (int at = begin; at < run.end; at += THREADS * kVector) copy_position(tile_vectors + at / kVector, run, at);
-    let_next_kernel_start();
-    wait_for_copies();
-    __syncthreads();
-    // As often for every lane: a warp's groups shuffle together.
+  for (int at = begin; at < run.end; at += THREADS * kVector) copy_position(tile_vectors + at / kVector, run, at);
+  let_next_kernel_start();
+  wait_for_copies();
+  __syncthreads();
+  // As often for every lane: a warp's groups shuffle together.
 #pragma unroll 1
-    for (int row = static_cast<int>(threadIdx.x) / LANES; row / kGroups * kGroups < TILE_ROWS; row += kGroups) {
-      const int at = run.skew + row * n;
-      compute_row(elements + at, at < run.end ? n : 0);
-    }
-    __syncthreads();
-    for (int at = begin; at < run.end; at += THREADS * kVector) run.store(at, tile_vectors[at / kVector]);
-    __syncthreads();  // before the next run overwrites this one
+  for (int row = static_cast<int>(threadIdx.x) / LANES; row / kGroups * kGroups < TILE_ROWS; row += kGroups) {
+    const int at = run.skew + row * n;
+    compute_row(Words(at, at < run.end ? n : 0));
   }
+  __syncthreads();
+  for (int at = begin; at < run.end; at += THREADS * kVector) run.store(at, tile_vectors[at / kVector]);
 }

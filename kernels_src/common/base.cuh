@@ -21,6 +21,13 @@ __device__ inline unsigned block_id() {
   return id;
 }
 
+// threadIdx.x in the same way.
+__device__ inline unsigned thread_id() {
+  unsigned id;
+  asm volatile("mov.u32 %0, %%tid.x;" : "=r"(id));
+  return id;
+}
+
 // Start of row r. Row bases are 64-bit: r * N passes 2^32 for matrices of a few gigabytes.
 template <typename T>
 __device__ inline T* row_start(T* matrix, long long r, long long N) {

@@ -27,10 +27,16 @@ struct CopyBarrier {
   }
 };
 
+// What was written to shared memory, by this thread or before a barrier, comes before the copies that it asks for from
+// here on.
+__device__ inline void order_before_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 // What init() wrote is seen by the copies, too.
 __device__ inline void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  order_before_copies();
 }
 
 // `bytes` is a multiple of 16, as are the addresses.

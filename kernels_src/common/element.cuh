@@ -12,10 +12,11 @@
 // unpack and pack: a 32-bit word, whose lowest bits are its first element, from and to floats. bits and from_bits: an
 // element as the lowest bits of a word.
 //
-// kMinusInfinity: a word of -inf. max_words: the larger elements of two words, NaN dropped.
+// kMinusInfinity: a word of -inf. max_words: the larger elements of two words, NaN dropped. kLift: exponential.cuh.
 struct f32 {
   using Storage = float;
   static constexpr unsigned kMinusInfinity = 0xff800000u;
+  static constexpr int kLift = 0;
   __device__ static float load(float v) { return v; }
   __device__ static float store(float v) { return v; }
   __device__ static void unpack(unsigned word, float* to) { to[0] = __uint_as_float(word); }
@@ -36,6 +37,7 @@ struct Half {
 
 struct f16 : Half {
   static constexpr unsigned kMinusInfinity = 0xfc00fc00u;
+  static constexpr int kLift = 0;
 
   __device__ static float load(unsigned short v) {
     float r;
@@ -83,6 +85,7 @@ struct f16 : Half {
 // The upper half of an FP32 number.
 struct bf16 : Half {
   static constexpr unsigned kMinusInfinity = 0xff80ff80u;
+  static constexpr int kLift = 8;
 
   __device__ static float load(unsigned short v) { return __uint_as_float(static_cast<unsigned>(v) << 16); }
 

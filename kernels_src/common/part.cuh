@@ -1,7 +1,7 @@
 // One of PARTS parts of a row, in whole vectors: those that cover the row are dealt out evenly, in order.
 #pragma once
 
-#include "common/row.cuh"
+#include "common/vectors.cuh"
 
 // Elements of a row at most; a kernel that holds none of them on chip has no such limit.
 #ifndef ROW_CAPACITY
@@ -23,3 +23,10 @@ struct Part {
     row.safe_end = min(row.safe_end, last);
   }
 };
+
+__device__ inline Reach<const Storage*> loads_of(const Part& part) {
+  return loads_of(part.row, part.first + static_cast<int>(thread_id()));
+}
+__device__ inline Reach<Storage*> stores_of(const Part& part) {
+  return stores_of(part.row, part.first + static_cast<int>(thread_id()));
+}

@@ -13,6 +13,8 @@ struct Row {
   int safe_begin, safe_end;  // vectors between these positions may be read
   bool same_skew;            // y lies as x does: whole vectors can be stored
 
+  Row() = default;
+
   // `rows` rows from r on, less where the matrix ends; a run without elements where r is beyond it.
   //
   // A neighbour's elements in a vector are read and not used. They are not read where they don't exist, at the
@@ -38,9 +40,20 @@ struct Row {
     safe_end = !covered ? 0 : in_place || left <= rows ? end : end + kVector - 1;
   }
 
+  // The compiler is kept from working the fields out only where they are used, behind a wait for the previous kernel.
+  __device__ void keep() {
+    asm volatile("" : "+l"(x), "+l"(y), "+r"(skew), "+r"(end), "+r"(safe_begin), "+r"(safe_end));
+    __builtin_assume(__isGlobal(x));  // which it no longer sees
+    __builtin_assume(__isGlobal(y));
+  }
+
   __device__ bool holds(int at) const { return static_cast<unsigned>(at - skew) < static_cast<unsigned>(end - skew); }
   __device__ bool whole(int at) const { return at >= skew && at + kVector <= end; }
   __device__ bool safe(int at) const { return at >= safe_begin && at + kVector <= safe_end; }
+
+  // Positions from skew on whose vectors are the run's alone and may be read, or stored, as they are.
+  __device__ unsigned load_span() const { return max(0, min(end, safe_end) - skew - (kVector - 1)); }
+  __device__ unsigned store_span() const { return same_skew ? max(0, end - skew - (kVector - 1)) : 0; }
 
   // The vector at position from + OFFSET, with anything in the place of elements that are not of the run.
   template <int OFFSET = 0>

@@ -15,6 +15,12 @@ __device__ inline float finite(float m) {
   return fmaxf(m, -kFloatMax);
 }
 
+// Of two states with finite maxima.
+__device__ inline float2 merge(float2 a, float2 b) {
+  const float m = fmaxf(a.x, b.x);
+  return make_float2(m, a.y * rescale_factor(a.x - m) + b.y * rescale_factor(b.x - m));
+}
+
 // The states of the lanes merged, in each of them. Those of elements have finite maxima, or +inf.
 __device__ inline float2 warp_merge(float2 state) {
   const float m = group_max<kWidth>(state.x);

@@ -24,6 +24,77 @@ __device__ inline uint4 all_minus_infinity() {
   return make_uint4(Type::kMinusInfinity, Type::kMinusInfinity, Type::kMinusInfinity, Type::kMinusInfinity);
 }
 
+// Where a thread's vectors lie: numbers `first`, first + THREADS, ... of a row, OFFSET elements after the first of
+// them.
+//
+// The compiler is kept from working these values out anew for each vector, which would cost it several instructions an
+// element where a row leaves it few registers.
+template <typename Pointer>
+struct Reach {
+  Pointer p;      // of the first vector
+  int at;         // elements from the row's first to it
+  unsigned span;  // a vector before it, from the row's first element on, is accessed as it is
+  int length;     // of the row
+
+  __device__ Reach(Pointer start, const Row& row, int first, unsigned span)
+      : p(start + static_cast<long long>(first) * kVector),
+        at(first * kVector - row.skew),
+        span(span),
+        length(row.end - row.skew) {
+    asm volatile("" : "+l"(p), "+r"(at), "+r"(this->span), "+r"(length));
+    __builtin_assume(__isGlobal(p));  // which it no longer sees
+  }
+
+  template <int OFFSET>
+  __device__ bool whole() const {
+    return whole(OFFSET);
+  }
+  template <int OFFSET>
+  __device__ bool partly() const {
+    return partly(OFFSET);
+  }
+  __device__ bool whole(int offset) const { return static_cast<unsigned>(at + offset) < span; }
+  __device__ bool partly(int offset) const { return at + offset < length; }
+  __device__ bool holds(int offset) const { return static_cast<unsigned>(at + offset) < static_cast<unsigned>(length); }
+};
+
+__device__ inline Reach<const Storage*> loads_of(const Row& row, int first) {
+  return {row.x, row, first, row.load_span()};
+}
+__device__ inline Reach<Storage*> stores_of(const Row& row, int first) {
+  return {row.y, row, first, row.store_span()};
+}
+
+// The vector at an offset by the row's elements, with -inf in the place of what is not of the row.
+__device__ inline uint4 load_elements(const Reach<const Storage*>& from, int offset) {
+  unsigned words[4] = {Type::kMinusInfinity, Type::kMinusInfinity, Type::kMinusInfinity, Type::kMinusInfinity};
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    const int shift = k % kPerWord * 8 * kElementBytes;
+    unsigned& word = words[k / kPerWord];
+    if (from.holds(offset + k)) word = (word & ~(kElementMask << shift)) | Type::bits(from.p[offset + k]) << shift;
+  }
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// The row's elements of a vector, by 32-bit words where these are aligned and have no neighbour's element.
+__device__ inline void store_elements(const Reach<Storage*>& to, int offset, const uint4& vector) {
+  const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+  const bool by_words = kPerWord == 1 || reinterpret_cast<unsigned long long>(to.p) % 4 == 0;
+#pragma unroll
+  for (int k = 0; k < kVector; k += kPerWord) {
+    const unsigned word = words[k / kPerWord];
+    if (by_words && to.holds(offset + k) && to.holds(offset + k + kPerWord - 1)) {
+      *reinterpret_cast<unsigned*>(to.p + offset + k) = word;
+    } else {
+#pragma unroll
+      for (int j = k; j < k + kPerWord; ++j) {
+        if (to.holds(offset + j)) to.p[offset + j] = Type::from_bits(word >> j % kPerWord * 8 * kElementBytes);
+      }
+    }
+  }
+}
+
 template <int COUNT>
 struct Vectors {
   static constexpr int kStride = THREADS * kVector;  // from one to the next, in elements
@@ -47,55 +118,59 @@ struct Vectors {
   }
 
   // -inf in the place of what is not of the row.
-  __device__ void load(const Row& row, int first) {
-    const int at = first * kVector;
+  __device__ void load(const Reach<const Storage*>& from) {
     bool others = false;
-    load_whole(row, at, others);
-    if (!others) return;
-#pragma unroll 1
-    for (int item = 0; item < COUNT; ++item) {
-      const int position = at + item * kStride;
-      if (position < row.end && !(row.whole(position) && row.safe(position)))
-        set(item, own_elements(row, position, row.fetch(position)));
-    }
+    load_whole(from, others);
+    if (others) load_others(from);
   }
 
+  __device__ void store(const Reach<Storage*>& to) const {
+    bool others = false;
+    store_whole(to, others);
+    if (others) store_others(to);
+  }
+
+  // others becomes true where there are some left.
   template <int ITEM = 0>
-  __device__ void load_whole(const Row& row, int at, bool& others) {
+  __device__ void load_whole(const Reach<const Storage*>& from, bool& others) {
     if constexpr (ITEM < COUNT) {
-      const int position = at + ITEM * kStride;
+      constexpr int kOffset = ITEM * kStride;
       v[ITEM] = all_minus_infinity();
-      if (row.whole(position) && row.safe(position)) {
-        v[ITEM] = load_vector<ITEM * kStride>(row.x + at);
+      if (from.whole<kOffset>()) {
+        v[ITEM] = load_vector<kOffset>(from.p);
       } else {
-        others |= position < row.end;
+        others |= from.partly<kOffset>();
       }
-      load_whole<ITEM + 1>(row, at, others);
-    }
-  }
-
-  __device__ void store(const Row& row, int first) const {
-    const int at = first * kVector;
-    bool others = false;
-    store_whole(row, at, others);
-    if (!others) return;
-#pragma unroll 1
-    for (int item = 0; item < COUNT; ++item) {
-      const int position = at + item * kStride;
-      if (position < row.end && !(row.same_skew && row.whole(position))) row.store_own(position, get(item));
+      load_whole<ITEM + 1>(from, others);
     }
   }
 
   template <int ITEM = 0>
-  __device__ void store_whole(const Row& row, int at, bool& others) const {
+  __device__ void store_whole(const Reach<Storage*>& to, bool& others) const {
     if constexpr (ITEM < COUNT) {
-      const int position = at + ITEM * kStride;
-      if (row.same_skew && row.whole(position)) {
-        store_vector<ITEM * kStride>(row.y + at, v[ITEM]);
+      constexpr int kOffset = ITEM * kStride;
+      if (to.whole<kOffset>()) {
+        store_vector<kOffset>(to.p, v[ITEM]);
       } else {
-        others |= position < row.end;
+        others |= to.partly<kOffset>();
       }
-      store_whole<ITEM + 1>(row, at, others);
+      store_whole<ITEM + 1>(to, others);
+    }
+  }
+
+  __device__ void load_others(const Reach<const Storage*>& from) {
+#pragma unroll 1
+    for (int item = 0; item < COUNT; ++item) {
+      const int offset = item * kStride;
+      if (from.partly(offset) && !from.whole(offset)) set(item, load_elements(from, offset));
+    }
+  }
+
+  __device__ void store_others(const Reach<Storage*>& to) const {
+#pragma unroll 1
+    for (int item = 0; item < COUNT; ++item) {
+      const int offset = item * kStride;
+      if (to.partly(offset) && !to.whole(offset)) store_elements(to, offset, get(item));
     }
   }
 };

@@ -5,7 +5,7 @@ namespace softmax_dispatch::variants {
 const Variant& lanes() {
   static const VectorKernel variant({
       .id = "lanes",
-      .summary = "some lanes of a warp per row, several rows each, the next rows loaded ahead",
+      .summary = "some lanes of a warp per row, several rows each, no barrier",
       .needs = "N <= LANES * VEC_ITEMS vectors",
       .complexity = 5,
       .place = RowPlace::lanes,

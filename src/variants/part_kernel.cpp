@@ -10,10 +10,7 @@ namespace softmax_dispatch {
 namespace {
 
 constexpr std::int64_t kMostItems = 16;
-constexpr std::int64_t kVectorRegisters = 4;
 constexpr std::int64_t kVectorBytes = 16;
-/// Registers that a kernel needs beside its vectors before ptxas spills: seen with NVRTC 13.0 on sm_75 and sm_90.
-constexpr std::int64_t kWorkingRegisters = 34;
 /// exchange.cuh: a header, and a slot for each part.
 constexpr std::int64_t kHeaderBytes = 128, kSlotBytes = 16;
 /// A workspace is kept for each stream: what needs more is for other kernels.
@@ -43,7 +40,6 @@ PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
     axes_.push_back({.name = "LAG", .most = 8});
   } else if (traits_.exchange != Exchange::launches) {
     axes_.push_back({.name = "SHARED_ITEMS", .least = 0, .most = kMostItems});
-    axes_.push_back({.name = "KEEP", .least = 0, .most = 1});
   }
   axes_.push_back({.name = "BLOCKS", .most = 32});
   axes_.push_back({.name = "STREAM", .least = 0, .most = 1});
@@ -67,9 +63,22 @@ std::int64_t PartKernel::vectors_of_thread(const Constants& constants) const {
   return value_of(constants, "VEC_ITEMS") + (has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0);
 }
 
+/// Of a thread, so that nothing spills: seen with NVRTC 13.0 on sm_75 and sm_90. An estimate: what spills all the same
+/// shows when it is compiled.
 std::int64_t PartKernel::registers(DType dtype, const Constants& constants) const {
-  const bool keeps = has("KEEP") && value_of(constants, "KEEP") == 1;
-  return value_of(constants, "VEC_ITEMS") * (keeps ? vector_elements(dtype) : kVectorRegisters) + kWorkingRegisters;
+  const std::int64_t items = value_of(constants, "VEC_ITEMS");
+  const bool narrow = dtype != DType::f32;
+  const std::int64_t of_vector = narrow ? 8 : 6;
+  if (traits_.exchange == Exchange::ring) return of_vector * items + (narrow ? 40 : 28);
+  if (traits_.exchange == Exchange::launches) return 4 * items + 34;
+  // A held vector of a 16-bit type is opened while others are held; an odd one takes as many as an even one.
+  constexpr std::int64_t kLeast = 32;
+  const std::int64_t few = narrow ? 3 : 4;
+  const bool beside_shared = value_of(constants, "SHARED_ITEMS") > 0 && items >= few;
+  const std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
+  // A block that walks over rows has its place in them to keep.
+  const bool walks = traits_.exchange == Exchange::slots && items >= 2;
+  return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);
 }
 
 /// Dynamic shared memory.
@@ -87,8 +96,11 @@ Support PartKernel::fits(DType dtype, const Constants& constants, const Target& 
     return Support::no(fmt::format("{}: an SM of {} holds {} threads and {} blocks", to_string(constants), limits.arch,
                                    limits.max_threads_per_sm, limits.max_blocks_per_sm));
   }
-  const std::int64_t most =
-      std::min<std::int64_t>(limits.max_registers_per_thread, limits.registers_per_sm / threads / 8 * 8);
+  // Each of an SM's schedulers has its share of them for the whole warps that it has.
+  constexpr std::int64_t kSchedulers = 4, kGranule = 8;
+  const std::int64_t warps = ceil_div(ceil_div(threads, kWarpThreads), kSchedulers);
+  const std::int64_t of_thread = limits.registers_per_sm / kSchedulers / (warps * kWarpThreads);
+  const std::int64_t most = std::min<std::int64_t>(limits.max_registers_per_thread, of_thread / kGranule * kGranule);
   if (const std::int64_t needed = registers(dtype, constants); needed > most) {
     return Support::no(fmt::format("{} needs some {} registers a thread, and BLOCKS * THREADS leaves {} on {}",
                                    to_string(constants), needed, most, limits.arch));
@@ -168,7 +180,7 @@ std::int64_t PartKernel::worthwhile_N(DType dtype, const Constants& constants) c
 }
 
 Constants PartKernel::without_capacity(Constants constants) const {
-  for (const char* derived : {"BLOCKS", "KEEP", "GRID"}) constants.erase(derived);
+  for (const char* derived : {"BLOCKS", "GRID"}) constants.erase(derived);
   return Variant::without_capacity(std::move(constants));
 }
 
@@ -177,13 +189,6 @@ Constants PartKernel::with_derived(DType dtype, Constants constants, const Targe
   constants.try_emplace("STREAM", traits_.exchange == Exchange::launches ? 0 : 1);
   // It bounds no row there: four loads in flight.
   if (traits_.exchange == Exchange::launches) constants.try_emplace("VEC_ITEMS", 4);
-  if (has("KEEP")) {
-    // Where it takes no more registers, or few in all.
-    constexpr std::int64_t kCheapElements = 16;
-    const bool keep =
-        dtype == DType::f32 || value_of(constants, "VEC_ITEMS") * vector_elements(dtype) <= kCheapElements;
-    constants.try_emplace("KEEP", keep ? 1 : 0);
-  }
   if (!constants.contains("BLOCKS")) {
     std::int64_t blocks = std::max<std::int64_t>(1, target.limits.max_threads_per_sm / value_of(constants, "THREADS"));
     for (constants["BLOCKS"] = blocks; blocks > 1 && !fits(dtype, constants, target);) constants["BLOCKS"] = --blocks;
@@ -256,11 +261,7 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
   const std::int64_t other = waits ? 3 : 8;
   add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", 1}});
   if (has("SHARED_ITEMS")) {
-    Constants both{{"THREADS", 64}, {"PARTS", 2}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 2}, {"STREAM", 0}};
-    for (const std::int64_t keep : {0, 1}) {
-      both["KEEP"] = keep;
-      if (!waits || keep == 0) add(both);
-    }
+    add({{"THREADS", 64}, {"PARTS", 2}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 2}, {"STREAM", 0}});
   }
   return result;
 }

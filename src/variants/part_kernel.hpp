@@ -49,8 +49,7 @@ class PartKernel : public Variant {
   std::int64_t worthwhile_N(DType dtype, const Constants& constants) const override;
   Constants without_capacity(Constants constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
-  /// Without what cannot win: see worthwhile(). BLOCKS, KEEP, STREAM, GRID and what bounds no row follow from the
-  /// others.
+  /// Without what cannot win: see worthwhile(). BLOCKS, STREAM, GRID and what bounds no row follow from the others.
   std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const override;
   std::vector<Constants> extremes(DType dtype, const Target& target) const override;
   std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const override;
@@ -65,9 +64,9 @@ class PartKernel : public Variant {
   std::int64_t shared_bytes(const Constants& constants) const;
   Support fits(DType dtype, const Constants& constants, const Target& target) const;
   Constants with_defaults(const Problem& problem, Constants full, std::int64_t threads, const Target& target) const;
-  bool worthwhile_block(DType dtype, const Constants& constants) const;
+  bool worthwhile_block(const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
-  /// BLOCKS, KEEP, STREAM and GRID, as far as they are not set.
+  /// BLOCKS, STREAM and GRID, as far as they are not set.
   Constants with_derived(DType dtype, Constants constants, const Target& target) const;
 
   /// Shared memory of a block besides its vectors: states and barriers, and what the system takes.

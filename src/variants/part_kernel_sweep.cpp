@@ -7,17 +7,20 @@
 
 namespace softmax_dispatch {
 
-bool PartKernel::worthwhile_block(DType dtype, const Constants& constants) const {
+/// Shared memory is for rows of which the registers hold too little: there most of it, so that a thread has as many
+/// vectors as an SM full of threads can hold.
+bool PartKernel::worthwhile_block(const Constants& constants) const {
   const std::int64_t threads = value_of(constants, "THREADS");
   const std::int64_t in_registers = value_of(constants, "VEC_ITEMS");
   const std::int64_t in_shared = value_of(constants, "SHARED_ITEMS");
   if (threads < 64) return false;
-  // Shared memory is for what the registers hold too little of.
-  constexpr std::int64_t kLongRowBytes = 1 << 14, kMostBeside = 4;
+  constexpr std::int64_t kMostInRegisters = 8;
+  // Between two powers of two, rows of a few vectors a thread are served as well by the next one.
+  const bool power_of_two = (threads & (threads - 1)) == 0;
+  if (in_shared == 0) return in_registers <= kMostInRegisters && (power_of_two || in_registers >= 3);
+  constexpr std::int64_t kLongRowBytes = 1 << 15;
   const std::int64_t bytes = threads * (in_registers + in_shared) * 16;
-  if (in_shared > 0 && (bytes < kLongRowBytes || in_registers > kMostBeside)) return false;
-  // Few threads that hold much, or many that hold little, where half as much would do.
-  return in_registers > 1 || in_shared > 0 || threads <= 512 || dtype == DType::f32;
+  return bytes >= kLongRowBytes && (in_registers == 2 || in_registers == 3) && in_shared > in_registers;
 }
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
@@ -26,26 +29,32 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
   const std::int64_t parts = this->parts(constants);
   const std::int64_t items = value_of(constants, "VEC_ITEMS");
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0;
-  constexpr std::int64_t kMostElements = 64;  // of a thread
-  if ((items + shared) * vector_elements(dtype) > kMostElements) return false;
-  if (traits_.exchange == Exchange::none) return worthwhile_block(dtype, constants);
-  // Shorter rows are for one block. Odd numbers of vectors lie within a fifth of an even one.
+  // Whole rows of few that the device holds all at once.
+  const bool most_of_it = traits_.exchange == Exchange::slots && items == 4 && shared == 12 && threads == 512;
+  constexpr std::int64_t kMostElements = 72;  // of a thread
+  if (!most_of_it && (items + shared) * vector_elements(dtype) > kMostElements) return false;
+  if (traits_.exchange == Exchange::none) return worthwhile_block(constants);
+  // Shorter rows are for one block. Other numbers of vectors lie within a fifth of one of these.
   constexpr std::int64_t kShortestRow = 8192;
-  const bool usual_items = items == 1 || items % 2 == 0;
-  if (capacity_N(dtype, constants) < kShortestRow || parts < 4 || !usual_items) return false;
+  const bool usual_items = items == 1 || items == 2 || items == 4 || items == 6 || items == 8;
+  if (capacity_N(dtype, constants) < kShortestRow || !usual_items) return false;
   const bool usual_threads = threads == 256 || threads == 512;
   switch (traits_.exchange) {
     case Exchange::none:
       break;
     case Exchange::cluster:
       return (usual_threads || (threads == 128 && parts == traits_.most_parts)) &&
-             (shared == 0 || (shared == 2 && items >= 4));
+             (shared == 0 || (shared == 2 && items == 6));
     case Exchange::slots:
-      return (usual_threads || (threads == 1024 && items >= 4)) && parts >= 16 && shared == 0;
+      return parts >= 8 && (most_of_it || (shared == 0 && items != 6 && (usual_threads || threads == 1024)));
     case Exchange::ring: {
-      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way.
+      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way. Rows that one
+      // block can hold are better there.
       const std::int64_t used = (shared_bytes(constants) + kOtherSharedBytes) * value_of(constants, "BLOCKS");
-      return items == 4 && (threads == 128 || threads == 256) && 2 * used > target.limits.shared_bytes_per_sm;
+      constexpr std::int64_t kLongRowBytes = 1 << 16;
+      const std::int64_t bytes = parts * threads * items * 16;
+      return items == 4 && (usual_threads || threads == 128) && bytes >= kLongRowBytes &&
+             2 * used > target.limits.shared_bytes_per_sm;
     }
     case Exchange::launches:
       return usual_threads && parts >= 8;
@@ -56,7 +65,7 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
 std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
   std::vector<Constants> configs{{}};
   for (const Axis& axis : axes_) {
-    if (axis.name == "BLOCKS" || axis.name == "KEEP" || axis.name == "GRID" || axis.name == "STREAM") continue;
+    if (axis.name == "BLOCKS" || axis.name == "GRID" || axis.name == "STREAM") continue;
     if (traits_.exchange == Exchange::launches && axis.name == "VEC_ITEMS") continue;
     const auto ladder = ladders.find(axis.name);
     if (ladder == ladders.end()) {

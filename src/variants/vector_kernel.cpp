@@ -43,11 +43,7 @@ VectorKernel::VectorKernel(const VectorKernelTraits& traits) : traits_(traits) {
     axes_.insert(axes_.end(), {lanes, {.name = "ITEMS", .most = 160}, {.name = "TILE_ROWS", .most = 1024}, stream});
     return;
   }
-  if (traits_.place == RowPlace::lanes) axes_.insert(axes_.end(), {lanes, {.name = "ROWS", .most = 8}});
-  axes_.insert(axes_.end(), {{.name = "VEC_ITEMS", .most = 40},
-                             {.name = "PREFETCH", .least = 0, .most = 1},
-                             stream,
-                             {.name = "GRID", .compile_time = false, .least = 0, .most = kMostBlocks}});
+  axes_.insert(axes_.end(), {lanes, {.name = "ROWS", .most = 8}, {.name = "VEC_ITEMS", .most = 40}, stream});
 }
 
 std::vector<DType> VectorKernel::dtypes() const {
@@ -66,19 +62,11 @@ std::int64_t VectorKernel::unit(DType dtype) const {
   return traits_.place == RowPlace::tile ? 1 : vector_elements(dtype);
 }
 
-std::int64_t VectorKernel::threads_of_row(const Constants& constants) const {
-  return value_of(constants, traits_.place == RowPlace::block ? "THREADS" : "LANES");
-}
-
 /// Of a thread: the row that it computes as floats, and as loaded the other rows of its round and those of the next
 /// one.
 std::int64_t VectorKernel::registers(DType dtype, const Constants& constants) const {
   const std::int64_t items = value_of(constants, capacity_axis());
-  std::int64_t loaded_rows = 0;
-  if (traits_.place != RowPlace::tile) {
-    const std::int64_t rows = traits_.place == RowPlace::lanes ? value_of(constants, "ROWS") : 1;
-    loaded_rows = rows - 1 + value_of(constants, "PREFETCH") * rows;
-  }
+  const std::int64_t loaded_rows = traits_.place == RowPlace::tile ? 0 : value_of(constants, "ROWS") - 1;
   return registers_for(items * unit(dtype) + loaded_rows * items * kVectorRegisters, traits_.place);
 }
 
@@ -100,8 +88,6 @@ Support VectorKernel::supports(DType dtype, const Constants& constants, const Ta
       return Support::no(fmt::format("{} needs {} bytes of shared memory, and a block has at most {} on {}",
                                      to_string(constants), bytes, limits.shared_bytes_per_block_optin, limits.arch));
     }
-  } else if (value_of(constants, "PREFETCH") == 1 && value_of(constants, "GRID") == 0) {
-    return Support::no("PREFETCH=1 needs a GRID: only a block that walks over rows has a next one");
   }
   return Support::yes();
 }
@@ -113,11 +99,21 @@ Support VectorKernel::supports(const Problem& problem, const Constants& constant
     return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
                                    to_string(Config{std::string(id()), constants, problem.dtype})));
   }
+  if (ceil_div(problem.M, rows_per_block(constants)) > kMostBlocks)
+    return Support::no(fmt::format("M={} needs more than the 2^31 - 1 blocks that a grid may have", problem.M));
   return Support::yes();
 }
 
 std::int64_t VectorKernel::capacity_N(DType dtype, const Constants& constants) const {
-  return value_of(constants, capacity_axis()) * unit(dtype) * threads_of_row(constants);
+  const std::int64_t items = value_of(constants, capacity_axis());
+  const std::int64_t elements = items * unit(dtype) * value_of(constants, "LANES");
+  // A row that begins in the middle of a word needs one more.
+  return elements - spare_elements(dtype, items);
+}
+
+/// Elements that a row's lanes have words for beyond its longest.
+std::int64_t VectorKernel::spare_elements(DType dtype, std::int64_t items) const {
+  return traits_.place == RowPlace::tile && dtype != DType::f32 && items % 2 == 0 ? 1 : 0;
 }
 
 std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) const {
@@ -125,8 +121,8 @@ std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) c
 }
 
 std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {
-  const std::int64_t threads = threads_of_row(constants);
-  return threads == 1 ? 1 : threads * unit(dtype) / 2 + 1;
+  const std::int64_t lanes = value_of(constants, "LANES");
+  return lanes == 1 ? 1 : lanes * unit(dtype) / 2 + 1;
 }
 
 Constants VectorKernel::with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const {
@@ -135,25 +131,17 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
   const std::int64_t elements = unit(problem.dtype);
   std::int64_t lanes = 1;
   while (lanes < kWarpThreads && lanes * kItemsOfLane * elements < problem.N) lanes *= 2;
-  if (has("LANES")) constants.try_emplace("LANES", lanes);
-  constants.try_emplace(capacity_axis(),
-                        std::max<std::int64_t>(1, ceil_div(problem.N, elements * threads_of_row(constants))));
+  lanes = constants.try_emplace("LANES", lanes).first->second;
+  std::int64_t items = std::max<std::int64_t>(1, ceil_div(problem.N, elements * lanes));
+  if (items * elements * lanes - spare_elements(problem.dtype, items) < problem.N) ++items;
+  constants.try_emplace(capacity_axis(), items);
   constants.try_emplace("STREAM", 1);
   if (has("ROWS")) constants.try_emplace("ROWS", 1);
-  if (has("PREFETCH")) {
-    const bool walks = constants.try_emplace("PREFETCH", 0).first->second == 1;
-    constants.try_emplace("GRID", walks ? std::clamp<std::int64_t>(problem.M, 1, 1024) : 0);
-  }
   return constants;
 }
 
 Constants VectorKernel::complete(const Problem& problem, const Constants& partial, const Target& target) const {
   Constants full = with_defaults(problem, partial, kDefaultThreads);
-  // Where THREADS is free, more threads hold a longer row.
-  if (!partial.contains("THREADS") && traits_.place == RowPlace::block) {
-    for (std::int64_t threads = 2 * kDefaultThreads; threads <= 1024 && !supports(problem, full, target); threads *= 2)
-      full = with_defaults(problem, partial, threads);
-  }
   if (traits_.place == RowPlace::tile && !full.contains("TILE_ROWS")) {
     std::int64_t rows = std::max<std::int64_t>(1, value_of(full, "THREADS") / value_of(full, "LANES"));
     const auto bytes = [&] { return tile_bytes(rows, capacity_N(problem.dtype, full), problem.dtype); };
@@ -168,35 +156,11 @@ Constants VectorKernel::complete(const Problem& problem, const Constants& partia
 }
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
-bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
+bool VectorKernel::worthwhile(DType dtype, const Constants& constants) const {
   constexpr std::int64_t kMostElements = 64;  // of a thread: beyond, too few threads are on the device
   const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
-  if (has("GRID") && !walks_well(constants, target)) return false;
-  switch (traits_.place) {
-    case RowPlace::lanes:
-      return worthwhile_lanes(constants, elements);
-    case RowPlace::block: {
-      // Many elements of a thread hide the barrier; few serve where a matrix has less rows than the device has SMs.
-      const std::int64_t threads = value_of(constants, "THREADS");
-      const bool one_row = threads >= 512 && value_of(constants, "PREFETCH") == 0;
-      return threads > kWarpThreads && (elements >= 16 || one_row);
-    }
-    case RowPlace::tile:
-      break;
-  }
-  return worthwhile_tile(constants);
-}
-
-/// Blocks that walk load ahead and are on the device all at once: few leave it idle, more than it holds come one after
-/// another. Cache hints and walking are tried one at a time.
-bool VectorKernel::walks_well(const Constants& constants, const Target& target) const {
-  const std::int64_t grid = value_of(constants, "GRID");
-  if ((value_of(constants, "PREFETCH") == 1) != (grid > 0)) return false;
-  if (grid == 0) return true;
-  const std::int64_t most = target.limits.max_threads_per_sm;
-  const std::int64_t of_sm = grid / std::max(1, target.sm_count) * value_of(constants, "THREADS");
-  return value_of(constants, "STREAM") == 1 && of_sm <= most && of_sm >= most / 2;
+  return traits_.place == RowPlace::tile ? worthwhile_tile(constants) : worthwhile_lanes(constants, elements);
 }
 
 bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t elements) const {
@@ -205,11 +169,9 @@ bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t ele
   const std::int64_t rows = value_of(constants, "ROWS");
   // Warps without a barrier are as good in any block.
   if (value_of(constants, "THREADS") != kDefaultThreads) return false;
-  // Both keep more bytes in flight, and one is enough.
-  if (rows > 1 && (value_of(constants, "PREFETCH") == 1 || rows * elements > 32)) return false;
-  // Two or three vectors of a lane do, too: a longer row takes more lanes.
-  if (lanes == kWarpThreads) return items >= 2;
-  return items == 2 || items == 3 || (items == 1 && lanes == 1);
+  if (rows > 1 && rows * elements > 32) return false;
+  // Up to three vectors of a lane do, too: a longer row takes more lanes.
+  return lanes == kWarpThreads || items <= 3;
 }
 
 /// One or two rounds of rows for every lane; each capacity in few ways.
@@ -225,17 +187,13 @@ bool VectorKernel::worthwhile_tile(const Constants& constants) const {
 }
 
 std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
-  Ladders values = ladders;
-  if (const auto grid = values.find("GRID"); grid != values.end()) grid->second.insert(grid->second.begin(), 0);
-  std::vector<Constants> configs = combinations(*this, values, target);
-  std::erase_if(configs, [&](const Constants& config) {
-    return !supports(dtype, config, target) || !worthwhile(dtype, config, target);
-  });
+  std::vector<Constants> configs = combinations(*this, ladders, target);
+  std::erase_if(
+      configs, [&](const Constants& config) { return !supports(dtype, config, target) || !worthwhile(dtype, config); });
   return configs;
 }
 
 std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target) const {
-  constexpr std::int64_t kWalking = 3;  // blocks: few, so that each has several rows in a matrix of some
   std::vector<Constants> result;
   // The largest capacity that the other constants leave.
   const auto add_largest = [&](Constants constants) {
@@ -250,18 +208,11 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
   };
   switch (traits_.place) {
     case RowPlace::lanes: {
-      const Constants plain{{"LANES", 1}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}};
-      result = {plain, {{"LANES", 8}, {"ROWS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
-      result[0].insert({{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}});
-      result[1].insert({{"THREADS", kDefaultThreads}, {"VEC_ITEMS", 2}});
-      add_largest({{"THREADS", 1024}, {"LANES", 16}, {"ROWS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
+      result = {{{"THREADS", kWarpThreads}, {"LANES", 1}, {"ROWS", 1}, {"VEC_ITEMS", 1}, {"STREAM", 0}},
+                {{"THREADS", kDefaultThreads}, {"LANES", 8}, {"ROWS", 2}, {"VEC_ITEMS", 2}, {"STREAM", 1}}};
+      add_largest({{"THREADS", 1024}, {"LANES", 16}, {"ROWS", 1}, {"STREAM", 0}});
       break;
     }
-    case RowPlace::block:
-      result = {{{"THREADS", kWarpThreads}, {"VEC_ITEMS", 1}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}},
-                {{"THREADS", 64}, {"VEC_ITEMS", 2}, {"PREFETCH", 1}, {"STREAM", 1}, {"GRID", kWalking}}};
-      add_largest({{"THREADS", 1024}, {"PREFETCH", 0}, {"STREAM", 0}, {"GRID", 0}});
-      break;
     case RowPlace::tile:
       result = {{{"THREADS", kWarpThreads}, {"LANES", 1}, {"ITEMS", 1}, {"TILE_ROWS", 1}, {"STREAM", 0}},
                 {{"THREADS", kDefaultThreads}, {"LANES", 8}, {"ITEMS", 10}, {"TILE_ROWS", 37}, {"STREAM", 1}}};
@@ -274,28 +225,19 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
 std::vector<std::int64_t> VectorKernel::boundaries_N(DType dtype, const Constants& constants) const {
   const std::int64_t vector = vector_elements(dtype);
   const std::int64_t capacity = capacity_N(dtype, constants);
-  const std::int64_t turn = threads_of_row(constants) * unit(dtype);  // of the row's threads
+  const std::int64_t turn = value_of(constants, "LANES") * unit(dtype);  // of the row's threads
   // Rows that begin late in their first vector need one more from capacity - (vector - 1) on.
   return as_boundaries({vector, turn, 2 * turn, capacity - (vector - 1), capacity}, capacity);
 }
 
 std::int64_t VectorKernel::rows_per_block(const Constants& constants) const {
-  switch (traits_.place) {
-    case RowPlace::lanes:
-      return value_of(constants, "THREADS") / value_of(constants, "LANES") * value_of(constants, "ROWS");
-    case RowPlace::tile:
-      return value_of(constants, "TILE_ROWS");
-    case RowPlace::block:
-      break;
-  }
-  return 1;
+  if (traits_.place == RowPlace::tile) return value_of(constants, "TILE_ROWS");
+  return value_of(constants, "THREADS") / value_of(constants, "LANES") * value_of(constants, "ROWS");
 }
 
 Geometry VectorKernel::geometry(const Problem& problem, const Constants& constants) const {
   Geometry shape;
-  const std::int64_t blocks = ceil_div(problem.M, rows_per_block(constants));
-  const std::int64_t walking = has("GRID") ? value_of(constants, "GRID") : 0;
-  shape.grid = std::min(blocks, walking > 0 ? walking : kMostBlocks);
+  shape.grid = ceil_div(problem.M, rows_per_block(constants));
   shape.block = static_cast<int>(value_of(constants, "THREADS"));
   shape.overlaps = true;
   if (traits_.place == RowPlace::tile)

@@ -10,7 +10,6 @@ namespace softmax_dispatch {
 /// Where a row lies while it is computed.
 enum class RowPlace {
   lanes,  ///< In the registers of LANES lanes of a warp; a block has THREADS / LANES * ROWS rows at a time.
-  block,  ///< In the registers of a block.
   tile    ///< In the shared memory of a block, with the TILE_ROWS - 1 rows beside it; LANES lanes compute it.
 };
 
@@ -18,12 +17,11 @@ enum class RowPlace {
 struct VectorKernelTraits {
   std::string_view id, summary, needs;
   int complexity = 0;
-  RowPlace place = RowPlace::block;
+  RowPlace place = RowPlace::lanes;
 };
 
 /// A kernel of the family that reads each row once, whole, in the aligned 16-byte vectors that cover it, for every
-/// type. It walks over rows where the grid is shorter: no bound on M. GRID = 0 stands for as many blocks as the rows
-/// need.
+/// type.
 ///
 /// A thread adds its elements up in four chains, and has fewer than 4 * kLongestChain of them: every length is
 /// accurate.
@@ -56,10 +54,9 @@ class VectorKernel : public Variant {
   bool has(std::string_view axis) const;
   const char* capacity_axis() const;     ///< "VEC_ITEMS" or "ITEMS".
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
-  std::int64_t threads_of_row(const Constants& constants) const;
+  std::int64_t spare_elements(DType dtype, std::int64_t items) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
-  bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
-  bool walks_well(const Constants& constants, const Target& target) const;
+  bool worthwhile(DType dtype, const Constants& constants) const;
   bool worthwhile_lanes(const Constants& constants, std::int64_t elements) const;
   bool worthwhile_tile(const Constants& constants) const;
   Constants with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const;

@@ -2,9 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "jit/compiler.hpp"
 #include "jit/ptx.hpp"
@@ -124,11 +127,18 @@ TEST_P(VariantsPtx, VectorRowsAreReadAndWrittenOnceBy128BitsWithOneExponentialPe
         EXPECT_TRUE(ptx::find(kernel, "ld.local").empty()) << name;
         EXPECT_TRUE(ptx::find(kernel, "ld.global.nc").empty()) << name << " cannot run in place";
       };
-      const Constants common{{"PREFETCH", 0}, {"STREAM", stream}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
+      const Constants common{{"STREAM", stream}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
       Constants lanes = common;
       lanes.insert({{"LANES", 16}, {"ROWS", 1}});
       check("lanes", lanes, 3, 3 * vector);
-      check("block", common, 3, 3 * vector + 2);  // and a factor for each warp, and one for the row
+      // Merging a thread's vectors, a warp's threads and a block's warps takes one for each of these; so does the
+      // factor of a vector's results.
+      Constants held = common;
+      held.insert({{"BLOCKS", 4}, {"SHARED_ITEMS", 0}});
+      check("held", held, 3, 3 * (vector + 2) + 2);
+      // Those in shared memory are taken together.
+      held["SHARED_ITEMS"] = 4;
+      check("held", held, 7, 3 * (vector + 2) + 2 + 4 * vector + 3);
     }
   }
 }
@@ -148,15 +158,51 @@ TEST_P(VariantsPtx, TilesMoveVectorsAndComputeOneExponentialPerElement) {
 TEST_P(VariantsPtx, VectorRowsAtTheLimitOfRegistersStayThere) {
   SKIP_WITHOUT_NVRTC();
   const jit::Compiler compiler(test_nvrtc(GetParam()), jit::Sources::product(), nullptr);
-  const Variant& block = registry().at("block");
+  const Variant& lanes = registry().at("lanes");
   for (const char* arch : {"sm_75", "sm_90"}) {
     for (const DType dtype : {DType::f32, DType::bf16}) {
-      for (const std::int64_t prefetch : {0, 1}) {
-        Constants constants{{"GRID", 8}, {"PREFETCH", prefetch}, {"STREAM", 1}, {"THREADS", 512}, {"VEC_ITEMS", 40}};
-        while (!block.supports(dtype, constants, {arch_limits(arch), 40})) --constants["VEC_ITEMS"];
-        const auto kernel = compiler.compile("block", block.macros(dtype, constants), arch);
+      for (const std::int64_t rows : {1, 2}) {
+        Constants constants{{"LANES", 32}, {"ROWS", rows}};
+        constants.insert({{"STREAM", 1}, {"THREADS", 512}, {"VEC_ITEMS", 40}});
+        while (!lanes.supports(dtype, constants, {arch_limits(arch), 40})) --constants["VEC_ITEMS"];
+        const auto kernel = compiler.compile("lanes", lanes.macros(dtype, constants), arch);
         EXPECT_FALSE(kernel.resources.uses_local_memory())
-            << arch << ' ' << to_string(Config{"block", constants, dtype}) << ": " << kernel.resources.stack_bytes;
+            << arch << ' ' << to_string(Config{"lanes", constants, dtype}) << ": " << kernel.resources.stack_bytes;
+      }
+    }
+  }
+}
+
+/// Of those that hold as many vectors, the one whose blocks leave a thread the fewest registers.
+std::vector<Constants> tightest(const std::vector<Constants>& configs) {
+  std::map<std::pair<std::int64_t, std::int64_t>, Constants> found;
+  for (const Constants& one : configs) {
+    const auto threads = [](const Constants& of) { return of.at("THREADS") * of.at("BLOCKS"); };
+    const auto [at, is_new] = found.try_emplace({one.at("VEC_ITEMS"), one.at("SHARED_ITEMS")}, one);
+    if (!is_new && threads(one) > threads(at->second)) at->second = one;
+  }
+  std::vector<Constants> result;
+  for (const auto& [items, one] : found) result.push_back(one);
+  return result;
+}
+
+// The same of PartKernel::supports(), for what a sweep takes: one that spills would be compiled for nothing.
+TEST_P(VariantsPtx, HeldRowsOfASweepStayInRegisters) {
+  SKIP_WITHOUT_NVRTC();
+  const jit::Compiler compiler(test_nvrtc(GetParam()), jit::Sources::product(), nullptr);
+  const Variant& held = registry().at("held");
+  Ladders ladders{{"SHARED_ITEMS", {0, 6, 12}}};
+  ladders["THREADS"] = {64, 96, 128, 192, 224, 256, 320, 384, 416, 512, 640, 800, 1024};
+  ladders["VEC_ITEMS"] = {1, 2, 3, 4, 5, 6, 7, 8};
+  for (const Target& target : {Target{arch_limits("sm_75"), 40}, Target{arch_limits("sm_90"), 132}}) {
+    for (const DType dtype : kDTypes) {
+      const auto configs = tightest(held.enumerate(dtype, ladders, target));
+      EXPECT_GE(configs.size(), 8U) << to_string(dtype);
+      for (const Constants& constants : configs) {
+        const auto kernel = compiler.compile("held", held.macros(dtype, constants), target.limits.arch);
+        EXPECT_FALSE(kernel.resources.uses_local_memory())
+            << target.limits.arch << ' ' << to_string(Config{"held", constants, dtype}) << ": "
+            << kernel.resources.stack_bytes;
       }
     }
   }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "device/workspace.hpp"
 #include "sim/sim_fixture.hpp"
 #include "support/dtype.hpp"
 #include "support/elements.hpp"
@@ -55,6 +56,8 @@ void run(const Config& config, const Case& one) {
   const Problem problem{config.dtype, one.M, one.N};
   Launch launch{kernel.get(), variant.geometry(problem, config.constants), from, to, one.M, one.N};
   launch.element_bytes = static_cast<int>(size);
+  Workspace workspace(*device);
+  launch.workspace = workspace.of(launch.geometry);
   ASSERT_NO_THROW(device->launch(launch, {})) << to_string(config) << ' ' << to_string(problem);
   device->synchronize();
 
@@ -68,11 +71,19 @@ void run(const Config& config, const Case& one) {
 }
 
 TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {
-  const Constants all[] = {
-      {{"GRID", 0}, {"LANES", 8}, {"PREFETCH", 0}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 3}},
-      {{"GRID", 2}, {"PREFETCH", 1}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}},
-      {{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 64}, {"TILE_ROWS", 3}}};
-  const char* const ids[] = {"lanes", "block", "tile"};
+  const Constants all[] = {{{"LANES", 8}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 3}},
+                           {{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 64}, {"TILE_ROWS", 3}},
+                           {{"BLOCKS", 1}, {"SHARED_ITEMS", 0}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}},
+                           {{"BLOCKS", 1}, {"SHARED_ITEMS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 1}},
+                           {{"BLOCKS", 1}, {"PARTS", 3}, {"STREAM", 0}, {"THREADS", 32}, {"VEC_ITEMS", 2}},
+                           {{"BLOCKS", 1},
+                            {"GRID", 6},
+                            {"PARTS", 3},
+                            {"SHARED_ITEMS", 0},
+                            {"STREAM", 0},
+                            {"THREADS", 32},
+                            {"VEC_ITEMS", 1}}};
+  const char* const ids[] = {"lanes", "tile", "held", "held", "map_merge", "split"};
   for (std::size_t i = 0; i < std::size(all); ++i)
     for (const DType dtype : kDTypes)
       for (const Case& one : kCases) run({ids[i], all[i], dtype}, one);

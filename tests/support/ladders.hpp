@@ -13,7 +13,6 @@ inline Ladders small_ladders() {
           {"GRID", {2}},
           {"LANES", {4, 32}},
           {"ROWS", {2}},
-          {"PREFETCH", {0, 1}},
           {"STREAM", {1}},
           {"TILE_ROWS", {16}},
           {"PARTS", {4, 16}},

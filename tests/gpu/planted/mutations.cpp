@@ -23,10 +23,9 @@ constexpr std::string_view kDrift = "above the rest.*got";
 constexpr Edit kLateTree{"const float result = shared[0];",
                          SOFTMAX_DISPATCH_LATE_WARPS "const float result = shared[0];"};
 constexpr Edit kLateMerge{"s.m = shared.m[0];\n", SOFTMAX_DISPATCH_LATE_WARPS "s.m = shared.m[0];\n"};
-constexpr Edit kLatePartial{"if (lane_id() == 0) shared[half]",
-                            SOFTMAX_DISPATCH_LATE_WARPS "if (lane_id() == 0) shared[half]"};
-constexpr Edit kLateReading{"const float2 warp = lane", SOFTMAX_DISPATCH_LATE_WARPS "const float2 warp = lane"};
-constexpr Edit kLateCopies{"const Row run(x, y,", SOFTMAX_DISPATCH_LATE_WARPS "const Row run(x, y,"};
+constexpr Edit kLateState{"if (lane_id() == 0) warps[warp_id()] = own;",
+                          SOFTMAX_DISPATCH_LATE_WARPS "if (lane_id() == 0) warps[warp_id()] = own;"};
+constexpr Edit kLateCopies{"Row run(x, y,", SOFTMAX_DISPATCH_LATE_WARPS "Row run(x, y,"};
 #undef SOFTMAX_DISPATCH_LATE_WARPS
 
 // Another circumstance: a merge that takes a state with the row's maximum as it is. Then nothing but finish() turns a
@@ -171,93 +170,95 @@ std::vector<Trap> row_traps() {
 
 /// Of the kernels that read each row once, in the vectors that cover it.
 std::vector<Trap> vector_row_traps() {
-  const std::string_view lanes = "lanes GRID=0 LANES=8 PREFETCH=0 ROWS=1 STREAM=0 THREADS=64 VEC_ITEMS=2";
-  const std::string_view lanes_bf16 = "lanes bf16 GRID=0 LANES=8 PREFETCH=0 ROWS=2 STREAM=1 THREADS=64 VEC_ITEMS=3";
-  const std::string_view walking_lanes = "lanes f16 GRID=3 LANES=4 PREFETCH=1 ROWS=2 STREAM=0 THREADS=32 VEC_ITEMS=2";
-  const std::string_view block = "block GRID=0 PREFETCH=0 STREAM=0 THREADS=64 VEC_ITEMS=2";
-  const std::string_view block_bf16 = "block bf16 GRID=0 PREFETCH=0 STREAM=1 THREADS=64 VEC_ITEMS=2";
-  const std::string_view walking_block = "block GRID=3 PREFETCH=1 STREAM=0 THREADS=64 VEC_ITEMS=2";
+  const std::string_view lanes = "lanes LANES=8 ROWS=1 STREAM=0 THREADS=64 VEC_ITEMS=2";
+  const std::string_view lanes_bf16 = "lanes bf16 LANES=8 ROWS=2 STREAM=1 THREADS=64 VEC_ITEMS=3";
+  const std::string_view lanes_f16 = "lanes f16 LANES=4 ROWS=2 STREAM=0 THREADS=32 VEC_ITEMS=2";
   const std::string_view tile = "tile ITEMS=10 LANES=8 STREAM=0 THREADS=64 TILE_ROWS=11";
   const std::string_view tile_f16 = "tile f16 ITEMS=10 LANES=8 STREAM=1 THREADS=64 TILE_ROWS=11";
   return {
       {"neighbours_not_masked",
-       {lanes, lanes_bf16, block, block_bf16},
+       {lanes, lanes_bf16},
        {{"if (!holds(at + k)) v[k] = minus_infinity();", ""}},
        Effect::fails,
        kWrong},
       {"neighbours_not_masked",
        {tile, tile_f16},
-       {{"at < n ? Type::load(row[at]) : minus_infinity()", "Type::load(row[at])"}},
+       {{"if (holds(position)) word = ", "if (true) word = "}},
        Effect::fails,
        "got|sums to|uninitialised|out of bounds"},
       {"neighbours_overwritten",
-       {lanes, lanes_bf16, block, tile},
+       {lanes, lanes_bf16, tile},
        {{"if (same_skew && whole(at)) {", "if (same_skew) {"}},
        Effect::fails,
        "got|sums to|was not written|past the end|before the start"},
       {"output_taken_for_aligned",
-       {lanes, block, tile},
+       {lanes, tile},
        {{"if (same_skew && whole(at)) {", "if (whole(at)) {"}},
        Effect::fails,
        kMisaligned},
       {"row_beyond_the_capacity_by_vectors",
-       {lanes, block_bf16},
+       {lanes},
        {{"const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;", "const bool covered = true;"}},
        Effect::fails,
        kWrong},
       {"rows_past_the_end_computed",
-       {lanes, walking_lanes, tile},
+       {lanes, lanes_f16, tile},
        {{"left > 0 ? static_cast<int>(N) * within : 0", "static_cast<int>(N) * (within > 0 ? within : 1)"},
         {"left >= rows ? rows : static_cast<int>(left)", "true ? rows : 0"}},
        Effect::fails,
        "past the end|out of bounds"},
       {"one_row_too_few",
-       {lanes, walking_lanes},
-       {{"first < M; first += step", "first < M - 1; first += step"}},
+       {lanes},
+       {{"blockIdx.x) * kBlockRows +", "blockIdx.x) * (kBlockRows - 1) +"}},
        Effect::fails,
        kNotWritten},
-      {"one_row_too_few",
-       {walking_block},
-       {{"r < M; r += gridDim.x", "r < M - 1; r += gridDim.x"}},
-       Effect::fails,
-       kNotWritten},
-      {"same_rows_again",
-       {walking_lanes},
-       {{"fetch_rows(next, x, y, first + step + in_block, M, N);", "fetch_rows(next, x, y, first + in_block, M, N);"}},
-       Effect::fails,
-       kWrong},
-      {"exponential_not_lifted",
-       {lanes_bf16, block_bf16},
-       {{"kElementBytes == 2 ? 8.0f : 0.0f", "0.0f"}, {"kElementBytes == 2 ? 1.0f / 256.0f : 1.0f", "1.0f"}},
-       Effect::fails,
-       kWrong},
-      {"lift_left_in_the_result",
-       {block_bf16},
-       {{"kElementBytes == 2 ? 1.0f / 256.0f : 1.0f", "1.0f"}},
-       Effect::fails,
-       kWrong},
-      {"sums_added_as_they_are",
-       {block},
-       {{"warp.y * rescale_factor(warp.x - row_m)", "warp.y"}},
-       Effect::fails,
-       kWrong},
-      {"empty_warp_at_minus_inf",
-       {block},
-       {{"share.exponentials(fmaxf(m, -kFloatMax))", "share.exponentials(m)"}},
-       Effect::fails,
-       kGotNan},
-      {"late_warps", {block}, {kLatePartial}, Effect::passes, ""},
-      {"no_barrier_after_partials",
-       {block},
-       {{"__syncthreads();\n    const float2 warp", "const float2 warp"}, kLatePartial},
-       Effect::fails,
-       kRace},
-      {"late_readers", {walking_block}, {kLateReading}, Effect::passes, ""},
-      {"halves_not_in_turn", {walking_block}, {{"half ^= 1", "half ^= 0"}, kLateReading}, Effect::fails, kRace},
+      {"same_rows_again", {lanes_f16}, {{"first + j * kGroups", "first"}}, Effect::fails, kNotWritten},
+      {"exponential_not_lifted", {lanes_bf16}, {{"kLift = 8;", "kLift = 0;"}}, Effect::fails, kWrong},
       {"late_copies", {tile}, {kLateCopies}, Effect::passes, ""},
       {"no_barrier_after_copies",
        {tile},
-       {{"wait_for_copies();\n    __syncthreads();", "wait_for_copies();"}, kLateCopies},
+       {{"wait_for_copies();\n  __syncthreads();", "wait_for_copies();"}, kLateCopies},
+       Effect::fails,
+       kRace},
+  };
+}
+
+/// Of the kernels that hold a row, or a part of one, as it was loaded.
+std::vector<Trap> held_row_traps() {
+  const std::string_view held = "held BLOCKS=2 SHARED_ITEMS=0 STREAM=0 THREADS=64 VEC_ITEMS=2";
+  const std::string_view held_f16 = "held f16 BLOCKS=2 SHARED_ITEMS=0 STREAM=0 THREADS=64 VEC_ITEMS=2";
+  const std::string_view held_bf16 = "held bf16 BLOCKS=2 SHARED_ITEMS=0 STREAM=1 THREADS=64 VEC_ITEMS=2";
+  return {
+      {"row_beyond_the_capacity_by_vectors",
+       {held, held_bf16},
+       {{"const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;", "const bool covered = true;"}},
+       Effect::fails,
+       kWrong},
+      {"output_taken_for_aligned",
+       {held, held_f16},
+       {{"return same_skew ? max(0, end - skew", "return true ? max(0, end - skew"}},
+       Effect::fails,
+       kMisaligned},
+      {"exponential_not_lifted", {held_bf16}, {{"kLift = 8;", "kLift = 0;"}}, Effect::fails, kWrong},
+      {"lift_left_in_the_result",
+       {held_bf16},
+       {{"kUnbias * kLiftInverse * reciprocal(row.y)", "kUnbias * reciprocal(row.y)"}},
+       Effect::fails,
+       kWrong},
+      {"sums_of_warps_added_as_they_are",
+       {held, held_f16},
+       {{"state.y * rescale_factor(state.x - m)", "state.y"}},
+       Effect::fails,
+       kWrong},
+      {"empty_vector_at_minus_inf",
+       {held, held_f16, held_bf16},
+       {{"m[i] = finite(word_max(vector_max(vectors.v[i])));", "m[i] = word_max(vector_max(vectors.v[i]));"}},
+       Effect::fails,
+       kGotNan},
+      {"late_warps", {held}, {kLateState}, Effect::passes, ""},
+      {"no_barrier_after_states",
+       {held},
+       {{"__syncthreads();\n        return warp_merge", "return warp_merge"}, kLateState},
        Effect::fails,
        kRace},
   };
@@ -288,8 +289,8 @@ std::string flattened(const jit::Sources& sources, std::string_view id) {
 const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all = [] {
     std::vector<Mutation> made;
-    for (const auto& traps :
-         {shared_memory_traps(), special_value_traps(), vector_traps(), row_traps(), vector_row_traps()}) {
+    for (const auto& traps : {shared_memory_traps(), special_value_traps(), vector_traps(), row_traps(),
+                              vector_row_traps(), held_row_traps()}) {
       for (const Trap& trap : traps) {
         for (const std::string_view text : trap.configs) {
           Config config = parse_config(text);

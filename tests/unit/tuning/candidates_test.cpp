@@ -54,6 +54,27 @@ TEST(CandidatesAt, OnlyWhatAThreadHoldsIsACapacity) {
   for (const auto& [rest, of_rest] : capacities) EXPECT_LE(of_rest.size(), 2U) << to_string(rest);
 }
 
+// BLOCKS and GRID are worked out from what a thread holds.
+TEST(CandidatesAt, WhatFollowsFromACapacityIsNoOtherConfiguration) {
+  const std::string held = "held THREADS=256 SHARED_ITEMS=0 STREAM=1";
+  const auto rows = parsed({held + " VEC_ITEMS=1 BLOCKS=8", held + " VEC_ITEMS=2 BLOCKS=7",
+                            held + " VEC_ITEMS=4 BLOCKS=6", held + " VEC_ITEMS=8 BLOCKS=4"});
+  EXPECT_EQ(candidates_at({DType::f32, 8, 2000}, rows, registry(), kTarget),
+            std::vector(rows.begin() + 1, rows.begin() + 3));
+  const std::string split = "split THREADS=256 PARTS=16 SHARED_ITEMS=0 STREAM=1";
+  const auto parts = parsed({split + " VEC_ITEMS=1 BLOCKS=2 GRID=264", split + " VEC_ITEMS=2 BLOCKS=2 GRID=128",
+                             split + " VEC_ITEMS=4 BLOCKS=2 GRID=64"});
+  EXPECT_EQ(candidates_at({DType::f32, 8, 16000}, parts, registry(), kTarget),
+            std::vector(parts.begin(), parts.begin() + 2));
+}
+
+TEST(CandidatesAt, ARowKeepsMoreThanHalfOfTheThreadsBusy) {
+  const auto configs = parsed({"held THREADS=64 SHARED_ITEMS=0 STREAM=1 VEC_ITEMS=4 BLOCKS=16",
+                               "held THREADS=256 SHARED_ITEMS=0 STREAM=1 VEC_ITEMS=1 BLOCKS=8"});
+  EXPECT_EQ(candidates_at({DType::f32, 8, 512}, configs, registry(), kTarget), std::vector(1, configs[0]));
+  EXPECT_EQ(candidates_at({DType::f32, 8, 513}, configs, registry(), kTarget), configs);
+}
+
 TEST(CandidatesAt, TakesNoConfigurationOfAnotherType) {
   const auto configs = parsed({"unbounded THREADS=256", "unbounded f16 THREADS=256", "unbounded bf16 THREADS=512"});
   EXPECT_EQ(candidates_at({DType::f16, 8, 1000}, configs, registry(), kTarget), parsed({"unbounded f16 THREADS=256"}));
@@ -71,7 +92,7 @@ TEST(KeepCandidates, DropsWhatNoShapeHasAUseFor) {
   auto configs = parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4",
                          "v7 THREADS=256 VEC_ITEMS=8", "v8 THREADS=64", "unbounded THREADS=256"});
   auto long_rows = configs;
-  keep_candidates(configs, {{DType::f32, 8, 100}, {DType::f32, 8, 1500}}, registry(), kTarget);
+  keep_candidates(configs, {{DType::f32, 8, 600}, {DType::f32, 8, 1500}}, registry(), kTarget);
   EXPECT_EQ(configs, parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4",
                              "v8 THREADS=64", "unbounded THREADS=256"}));
   keep_candidates(long_rows, {{DType::f32, 8, 1 << 20}}, registry(), kTarget);

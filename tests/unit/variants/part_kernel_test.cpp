@@ -1,7 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+#include <utility>
 
 #include "support/arch.hpp"
 #include "variants/registry.hpp"
@@ -21,10 +23,11 @@ Constants with(Constants constants, const std::string& axis, std::int64_t value)
   return constants;
 }
 
-const Constants kCluster{{"THREADS", 256}, {"PARTS", 8},  {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 2},
-                         {"KEEP", 0},      {"BLOCKS", 2}, {"STREAM", 1}};
+const Constants kHeld{{"THREADS", 256}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 6}, {"BLOCKS", 4}, {"STREAM", 1}};
+const Constants kCluster{{"THREADS", 256},    {"PARTS", 8},  {"VEC_ITEMS", 4},
+                         {"SHARED_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}};
 const Constants kSplit{{"THREADS", 256}, {"PARTS", 16}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 0},
-                       {"KEEP", 1},      {"BLOCKS", 2}, {"STREAM", 1},    {"GRID", 264}};
+                       {"BLOCKS", 2},    {"STREAM", 1}, {"GRID", 264}};
 const Constants kRing{{"THREADS", 256}, {"PARTS", 32}, {"VEC_ITEMS", 4}, {"STAGES", 4},
                       {"LAG", 2},       {"BLOCKS", 3}, {"STREAM", 1},    {"GRID", 396}};
 const Constants kMapMerge{{"THREADS", 256}, {"PARTS", 8}, {"VEC_ITEMS", 4}, {"BLOCKS", 4}, {"STREAM", 0}};
@@ -40,11 +43,36 @@ std::string reason(const char* id, const Problem& problem, const Constants& cons
 }
 
 TEST(PartKernel, CapacityIsTheVectorsOfAllPartsAndTheRingKeepsOneForAMisalignedRow) {
+  EXPECT_EQ(registry().at("held").capacity_N(DType::f32, kHeld), 256 * 10 * 4);
   EXPECT_EQ(registry().at("clusters").capacity_N(DType::f32, kCluster), 8 * 256 * 6 * 4);
   EXPECT_EQ(registry().at("clusters").capacity_N(DType::bf16, kCluster), 8 * 256 * 6 * 8);
   EXPECT_EQ(registry().at("split").capacity_N(DType::f16, kSplit), 16 * 256 * 4 * 8);
   EXPECT_EQ(registry().at("ring").capacity_N(DType::f32, kRing), 32 * 256 * 4 * 4 - 3);
   EXPECT_GT(registry().at("map_merge").capacity_N(DType::f32, kMapMerge), 2'000'000'000);
+}
+
+TEST(PartKernel, ARowIsWorthwhileForAVectorOfMoreThanHalfOfTheThreads) {
+  EXPECT_EQ(registry().at("held").worthwhile_N(DType::f32, kHeld), 256 * 4 / 2 + 1);
+  EXPECT_EQ(registry().at("split").worthwhile_N(DType::bf16, kSplit), 16 * 256 * 8 / 2 + 1);
+}
+
+TEST(PartKernel, BlocksAndGridFollowFromTheCapacity) {
+  const auto rest = [](const char* id, const Constants& constants) {
+    return registry().at(id).without_capacity(constants);
+  };
+  EXPECT_EQ(rest("held", kHeld), rest("held", with(with(kHeld, "VEC_ITEMS", 2), "BLOCKS", 6)));
+  EXPECT_NE(rest("held", kHeld), rest("held", with(kHeld, "SHARED_ITEMS", 0)));
+  EXPECT_EQ(rest("split", kSplit), rest("split", with(with(kSplit, "VEC_ITEMS", 8), "GRID", 132)));
+  EXPECT_NE(rest("split", kSplit), rest("split", with(kSplit, "PARTS", 8)));
+}
+
+// Of a thread, so that what it holds of a row and what it computes with stays there.
+TEST(PartKernel, SweepsFillAnSmAsFarAsRegistersAndSharedMemoryGo) {
+  const Ladders ladders{{"THREADS", {256}}, {"VEC_ITEMS", {1, 3, 8}}, {"SHARED_ITEMS", {0, 12}}};
+  std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> blocks;
+  for (const Constants& one : registry().at("held").enumerate(DType::f32, ladders, kH200))
+    blocks[{one.at("VEC_ITEMS"), one.at("SHARED_ITEMS")}] = one.at("BLOCKS");
+  EXPECT_EQ(blocks, (decltype(blocks){{{1, 0}, 8}, {{3, 0}, 8}, {{3, 12}, 4}, {{8, 0}, 4}}));
 }
 
 TEST(PartKernel, SumsOfManyTermsAreLeftToOthersSoonerInF32) {
@@ -54,6 +82,11 @@ TEST(PartKernel, SumsOfManyTermsAreLeftToOthersSoonerInF32) {
 }
 
 TEST(PartKernel, GeometryFollowsTheExchange) {
+  const Geometry held = geometry("held", {DType::f32, 10, 5000}, kHeld);
+  EXPECT_EQ(held.grid, 10);
+  EXPECT_EQ(held.shared_bytes, 6 * 256 * 16);
+  EXPECT_TRUE(held.overlaps);
+
   const Geometry cluster = geometry("clusters", {DType::f32, 10, 5000}, kCluster);
   EXPECT_EQ(cluster.grid, 80);
   EXPECT_EQ(cluster.cluster, 8);

@@ -16,9 +16,8 @@ using testing::HasSubstr;
 const Target kT4{arch_limits("sm_75"), 40};
 const Target kH200{arch_limits("sm_90"), 132};
 
-const Constants kLanes{{"GRID", 0},   {"LANES", 8},     {"PREFETCH", 0}, {"ROWS", 2},
-                       {"STREAM", 1}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
-const Constants kBlock{{"GRID", 264}, {"PREFETCH", 1}, {"STREAM", 1}, {"THREADS", 256}, {"VEC_ITEMS", 4}};
+const Constants kLanes{{"LANES", 8}, {"ROWS", 2}, {"STREAM", 1}, {"THREADS", 128}, {"VEC_ITEMS", 3}};
+const Constants kWarp{{"LANES", 32}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 128}, {"VEC_ITEMS", 4}};
 const Constants kTile{{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 128}, {"TILE_ROWS", 16}};
 
 Constants with(Constants constants, const char* axis, std::int64_t value) {
@@ -29,21 +28,39 @@ Constants with(Constants constants, const char* axis, std::int64_t value) {
 TEST(VectorKernel, CapacityFollowsTheElementsOfAVector) {
   EXPECT_EQ(registry().at("lanes").capacity_N(DType::f32, kLanes), 96);
   EXPECT_EQ(registry().at("lanes").capacity_N(DType::bf16, kLanes), 192);
-  EXPECT_EQ(registry().at("block").capacity_N(DType::f32, kBlock), 4096);
-  EXPECT_EQ(registry().at("block").capacity_N(DType::f16, kBlock), 8192);
-  for (const DType dtype : kDTypes) EXPECT_EQ(registry().at("tile").capacity_N(dtype, kTile), 80);
+  EXPECT_EQ(registry().at("lanes").capacity_N(DType::f16, kWarp), 1024);
 }
 
-TEST(VectorKernel, GridIsWhatTheRowsNeedOrWhatWalks) {
+TEST(VectorKernel, TileOfA16BitTypeKeepsOneElementForARowThatBeginsWithinAWord) {
+  const Variant& tile = registry().at("tile");
+  EXPECT_EQ(tile.capacity_N(DType::f32, kTile), 80);
+  EXPECT_EQ(tile.capacity_N(DType::f16, kTile), 79);
+  EXPECT_EQ(tile.capacity_N(DType::bf16, with(kTile, "ITEMS", 11)), 88) << "its lanes have words for 96";
+  for (const std::int64_t N : {79, 80, 81}) {
+    const Problem problem{DType::bf16, 7, N};
+    EXPECT_TRUE(tile.supports(problem, tile.complete(problem, {{"LANES", 8}}, kT4), kT4)) << N;
+  }
+}
+
+TEST(VectorKernel, GridIsWhatTheRowsNeed) {
   const auto grid = [](const char* id, std::int64_t M, const Constants& constants) {
     return registry().at(id).geometry({DType::f32, M, 5}, constants).grid;
   };
   EXPECT_EQ(grid("lanes", 33, kLanes), 2) << "32 rows of a block";
-  EXPECT_EQ(grid("lanes", 1 << 20, with(kLanes, "GRID", 40)), 40);
-  EXPECT_EQ(grid("lanes", 33, with(kLanes, "GRID", 40)), 2);
-  EXPECT_EQ(grid("block", 1000, kBlock), 264);
+  EXPECT_EQ(grid("lanes", 1055, kWarp), 264) << "4 rows of a block";
+  EXPECT_EQ(grid("lanes", 1052, kWarp), 263);
   EXPECT_EQ(grid("tile", 33, kTile), 3);
-  EXPECT_EQ(grid("block", std::int64_t{1} << 40, with(with(kBlock, "GRID", 0), "PREFETCH", 0)), 2147483647);
+}
+
+TEST(VectorKernel, MoreRowsThanAGridHasBlocksForAreForOthers) {
+  const std::int64_t most = (std::int64_t{1} << 31) - 1;
+  const auto supports = [](const char* id, std::int64_t M, const Constants& constants) {
+    return registry().at(id).supports({DType::f32, M, 5}, constants, kH200);
+  };
+  EXPECT_TRUE(supports("lanes", 4 * most, kWarp));
+  EXPECT_FALSE(supports("lanes", 4 * most + 1, kWarp));
+  EXPECT_TRUE(supports("tile", 16 * most, kTile));
+  EXPECT_THAT(supports("tile", 16 * most + 1, kTile).reason, HasSubstr("2^31 - 1 blocks"));
 }
 
 TEST(VectorKernel, LaunchesOverlap) {
@@ -67,8 +84,7 @@ TEST(VectorKernel, RefusesWithTheReasonBeforeCompiling) {
   };
   EXPECT_THAT(reason("lanes", {DType::f32, 1, 97}, kLanes), HasSubstr("N=97 is above the capacity 96"));
   EXPECT_THAT(reason("lanes", {DType::f32, 1, 1}, with(kLanes, "LANES", 6)), HasSubstr("power of two"));
-  EXPECT_THAT(reason("lanes", {DType::f32, 1, 1}, with(kLanes, "PREFETCH", 1)), HasSubstr("needs a GRID"));
-  EXPECT_THAT(reason("block", {DType::f32, 1, 1}, with(with(kBlock, "THREADS", 1024), "VEC_ITEMS", 5)),
+  EXPECT_THAT(reason("lanes", {DType::f32, 1, 1}, with(with(kWarp, "THREADS", 1024), "VEC_ITEMS", 13)),
               HasSubstr("local memory"));
   EXPECT_THAT(reason("tile", {DType::f32, 1, 1}, with(kTile, "TILE_ROWS", 512)),
               HasSubstr("163856 bytes of shared memory"));
@@ -76,7 +92,7 @@ TEST(VectorKernel, RefusesWithTheReasonBeforeCompiling) {
 }
 
 TEST(VectorKernel, CompleteServesEveryTypeUpToTheCapacity) {
-  for (const char* id : {"lanes", "block", "tile"}) {
+  for (const char* id : {"lanes", "tile"}) {
     const Variant& variant = registry().at(id);
     for (const DType dtype : kDTypes) {
       for (const std::int64_t N : {1, 5, 64, 257, 1023, 1024, 4097}) {
@@ -85,23 +101,6 @@ TEST(VectorKernel, CompleteServesEveryTypeUpToTheCapacity) {
       }
     }
   }
-  const Problem problem{DType::f32, 1000, 4096};
-  EXPECT_GT(registry().at("block").complete(problem, {{"PREFETCH", 1}}, kT4).at("GRID"), 0);
-}
-
-TEST(VectorKernel, EnumerateKeepsBlocksThatWalkWithinTheDevice) {
-  const Ladders ladders{{"GRID", {1, 2, 4, 8, 16, 32}},
-                        {"PREFETCH", {0, 1}},
-                        {"STREAM", {0, 1}},
-                        {"THREADS", {64, 128, 512}},
-                        {"VEC_ITEMS", {4, 8}}};
-  const auto configs = registry().at("block").enumerate(DType::f32, ladders, kH200);
-  std::set<std::int64_t> residents;
-  for (const Constants& config : configs) {
-    EXPECT_EQ(config.at("PREFETCH") == 1, config.at("GRID") > 0) << to_string(config);
-    residents.insert(config.at("GRID") / 132 * config.at("THREADS"));
-  }
-  EXPECT_THAT(residents, testing::ElementsAre(0, 1024, 2048));
 }
 
 }  // namespace
