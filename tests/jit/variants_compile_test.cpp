@@ -1,6 +1,6 @@
-// Every variant compiles at the extremes of its axes: for sm_75 and sm_90 at all of them. With the compiler of today's T4
-// hosts at the last of each type, for the architectures between, of which the sources know no difference, at the last
-// of one type. Driven by the registry.
+// Every variant compiles at the extremes of its axes: for sm_75 and sm_90 at all of them. With the compiler of today's
+// T4 hosts at the last of each type, for the architectures between, of which the sources know no difference, at the
+// last of one type. Driven by the registry.
 #include <gtest/gtest.h>
 
 #include <iostream>
