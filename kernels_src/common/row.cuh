@@ -36,8 +36,16 @@ struct Row {
     // One row needs no minimum.
     const int within = rows == 1 || left >= rows ? rows : static_cast<int>(left);
     end = skew + (left > 0 ? static_cast<int>(N) * within : 0);
-    safe_begin = in_place || r == 0 ? skew : 0;
-    safe_end = !covered ? 0 : in_place || left <= rows ? end : end + kVector - 1;
+    const int before = in_place ? 0 : at_most_a_vector(r, N);
+    const int after = in_place ? 0 : at_most_a_vector(left - rows, N);
+    safe_begin = skew > before ? skew - before : 0;
+    safe_end = covered ? end + after : 0;
+  }
+
+  // Elements of so many rows, none for a negative number; kVector stands for more.
+  __device__ static int at_most_a_vector(long long rows, long long N) {
+    if (rows <= 0) return 0;
+    return rows >= kVector || N >= kVector ? kVector : min(kVector, static_cast<int>(rows * N));
   }
 
   // The compiler is kept from working the fields out only where they are used, behind a wait for the previous kernel.

@@ -23,6 +23,15 @@ struct Case {
 constexpr Case kCases[] = {{5, 77, 1, 1, false}, {5, 77, 3, 0, false}, {9, 13, 2, 2, true},
                            {1, 1, 1, 1, false},  {3, 64, 0, 0, true},  {4, 79, 1, 2, false}};
 
+/// Rows shorter than a vector, of which several lie between one and the matrix's ends.
+std::vector<Case> short_rows() {
+  std::vector<Case> cases;
+  for (const std::int64_t M : {2, 3, 10})
+    for (const std::int64_t N : {1, 2, 3, 5})
+      for (const std::int64_t skew : {0, 1, 2, 3, 5, 7}) cases.push_back({M, N, skew, skew, false});
+  return cases;
+}
+
 std::vector<float> softmax(const std::vector<float>& x, std::int64_t M, std::int64_t N) {
   std::vector<float> y(x.size());
   for (std::int64_t r = 0; r < M; ++r) {
@@ -37,11 +46,16 @@ std::vector<float> softmax(const std::vector<float>& x, std::int64_t M, std::int
   return y;
 }
 
-void run(const Config& config, const Case& one) {
+struct Loaded {
+  Config config;
   const Variant& variant = registry().at(config.variant);
-  const auto device = simulated_t4();
-  const auto kernel =
+  decltype(simulated_t4()) device = simulated_t4();
+  std::shared_ptr<const LoadedKernel> kernel =
       device->load(product_ptx(config.variant, variant.macros(config.dtype, config.constants)), config.variant);
+};
+
+void run(const Loaded& loaded, const Case& one) {
+  const auto& [config, variant, device, kernel] = loaded;
   const std::size_t size = size_of(config.dtype);
   const auto elements = static_cast<std::size_t>(one.M * one.N);
   std::vector<float> values(elements);
@@ -84,9 +98,13 @@ TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {
                             {"THREADS", 32},
                             {"VEC_ITEMS", 1}}};
   const char* const ids[] = {"lanes", "tile", "held", "held", "map_merge", "split"};
-  for (std::size_t i = 0; i < std::size(all); ++i)
-    for (const DType dtype : kDTypes)
-      for (const Case& one : kCases) run({ids[i], all[i], dtype}, one);
+  for (std::size_t i = 0; i < std::size(all); ++i) {
+    for (const DType dtype : kDTypes) {
+      const Loaded loaded{{ids[i], all[i], dtype}};
+      for (const Case& one : kCases) run(loaded, one);
+      for (const Case& one : short_rows()) run(loaded, one);
+    }
+  }
 }
 
 }  // namespace

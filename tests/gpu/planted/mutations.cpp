@@ -185,7 +185,7 @@ std::vector<Trap> vector_row_traps() {
        {tile, tile_f16},
        {{"if (holds(position)) word = ", "if (true) word = "}},
        Effect::fails,
-       "got|sums to|uninitialised|out of bounds"},
+       "got|sums to|uninitialised|out of bounds|ILLEGAL_ADDRESS"},
       {"neighbours_overwritten",
        {lanes, lanes_bf16, tile},
        {{"if (same_skew && whole(at)) {", "if (same_skew) {"}},
