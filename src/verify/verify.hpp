@@ -11,7 +11,7 @@
 namespace softmax_dispatch::verify {
 
 /// Raised whenever the suite changes what it covers, so that older records count as missing.
-inline constexpr int kSuite = 1;
+inline constexpr int kSuite = 2;
 
 struct Shape {
   std::int64_t M = 0, N = 0;
