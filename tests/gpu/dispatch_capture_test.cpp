@@ -89,7 +89,6 @@ TEST_P(GpuCapture, EveryWayOfLaunchingReplaysRight) {
       {"ring BLOCKS=4 GRID=264 LAG=1 PARTS=4 STAGES=3 STREAM=1 THREADS=64 VEC_ITEMS=1", 1},
       {"map_merge BLOCKS=4 PARTS=4 STREAM=0 THREADS=64 VEC_ITEMS=1", 2},
   };
-  const Problem problem{DType::f32, kM, kN};
   const CudaStream other(cudaStreamNonBlocking);
   for (const Way& way : kWays) {
     for (const cudaStream_t first : {static_cast<cudaStream_t>(nullptr), stream_.get(), other.get()}) {
