@@ -188,7 +188,7 @@ TEST_F(CompilerTest, DoesNotKnowOtherSources) {
 
 TEST(Sources, OfTheProductAreKernelsAndHeaders) {
   const Sources& product = Sources::product();
-  EXPECT_THAT(product.ids(), ::testing::IsSupersetOf({"v1", "v7", "v9", "copy"}));
+  EXPECT_THAT(product.ids(), ::testing::IsSupersetOf({"v1", "v7", "v9", "copy", "reduce_once"}));
   EXPECT_FALSE(product.has("bench/copy"));
   EXPECT_FALSE(product.headers().empty());
   for (const Header& header : product.headers()) {
