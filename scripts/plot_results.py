@@ -82,12 +82,13 @@ def main():
     for path in options.files:
         with open(path, encoding="utf-8") as file:
             result = json.load(file)
-        device, rows = types.setdefault(result["dtype"], (result["device"], []))
+        device, rows = types.setdefault(result["dtype"], (result["device"], {}))
         if device != result["device"]:
             sys.exit(f"plot_results.py: {path} is of {result['device']}, and what came before it of {device}")
-        rows += result["rows"]
+        rows.update({(row["M"], row["N"]): row for row in result["rows"]})  # the last file's count
     os.makedirs(options.out, exist_ok=True)
-    for dtype, (device, rows) in types.items():
+    for dtype, (device, shapes) in types.items():
+        rows = list(shapes.values())
         same_size = of_most_common_size(rows)
         for name, axis, title, label, chosen in (
                 ("n", "N", f"matrices of {same_size[0]['bytes'] / 2**21:g} MiB", "N, elements in a row", same_size),

@@ -165,6 +165,16 @@ class PlotResults(ScriptTest):
         self.assertEqual(result.returncode, 1)
         self.assertIn("T4", result.stderr)
 
+    def test_of_a_shape_timed_twice_the_last_counts(self):
+        self.write("matplotlib/__init__.py", MATPLOTLIB)
+        self.write("matplotlib/pyplot.py", PYPLOT)
+        later = [{"M": 4, "N": 128256, "bytes": 4104192, "limit": 4.0, "ours": 4.2},
+                 {"M": 2, "N": 128256, "bytes": 2052096, "limit": 2.0, "ours": 2.2}]
+        result = self.run_script("plot_results.py", self.results(), self.results("later.json", later), "--out",
+                                 str(self.folder / "plots"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.calls("f32-over-m.svg")[0], {"softmax_dispatch": [[1, 2, 4], [1.5, 1.1, 1.05]]})
+
     def test_says_that_matplotlib_is_missing(self):
         self.write("matplotlib/__init__.py", "raise ImportError('not here')\n")
         result = self.run_script("plot_results.py", self.results(), "--out", str(self.folder / "plots"))
