@@ -45,6 +45,7 @@ int worker_main(const Registry& registry, const jit::Sources& sources, const std
 struct CompileResult {
   std::string code_hash, source_hash;
   jit::Resources resources;
+  std::optional<double> compile_s;  ///< As jit::CompiledKernel::compile_s.
   std::optional<std::string> error;
 };
 

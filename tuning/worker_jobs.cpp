@@ -70,6 +70,7 @@ CompileResult WorkerJobs::compile(const Config& config) {
     result.code_hash = std::move(kernel.code_hash);
     result.source_hash = std::move(kernel.source_hash);
     result.resources = kernel.resources;
+    result.compile_s = kernel.compile_s;
   } catch (const Error& error) {
     result.error = error.what();
   }

@@ -70,6 +70,8 @@ TEST_F(CompilerTest, FindsACompiledKernelInTheCache) {
   EXPECT_EQ(second.source_hash, first.source_hash);
   EXPECT_EQ(second.resources, first.resources);
   EXPECT_GT(first.resources.registers, 0);
+  EXPECT_GT(first.compile_s.value_or(0), 0);
+  EXPECT_EQ(second.compile_s, std::nullopt);
 }
 
 // What a simulated device runs belongs to the same code: the same hash and resources, from one compilation.
