@@ -3,6 +3,8 @@
 
 Reads the journals of tunes on one device. Markdown on stdout: for each variant the shapes at which its best
 configuration beats the best one of every other variant, and the largest leads. A lead below 2 % is within the noise.
+A time of fewer than three samples is that of a candidate that left the race after a launch from the host, whose delay it
+holds as well: a lead is over such a one only where there is no other.
 """
 
 import argparse
@@ -10,10 +12,11 @@ import json
 import sys
 
 NOISE = 0.02
+SAMPLES = 3
 
 
 def best_times(paths):
-    """{problem: {variant: (time_us, configuration)}}, from the last measurement of each configuration."""
+    """{problem: {variant: (left the race, time_us, configuration)}}, from the last measurement of each configuration."""
     devices, times = set(), {}
     for path in paths:
         with open(path, encoding="utf-8") as journal:
@@ -27,14 +30,15 @@ def best_times(paths):
                     devices.add(data["device"]["name"])
                 # A finalist is measured twice; the second time counts, which has more samples.
                 if event["event"] == "measure" and "timing" in data:
-                    times[data["problem"], data["config"]] = data["timing"]["median_us"]
+                    timing = data["timing"]
+                    times[data["problem"], data["config"]] = timing["samples"] < SAMPLES, timing["median_us"]
     if len(devices) > 1:
         sys.exit("family_wins.py: times of different devices: " + ", ".join(sorted(devices)))
     best = {}
-    for (problem, config), time_us in times.items():
+    for (problem, config), (out, time_us) in times.items():
         of_problem = best.setdefault(problem, {})
         variant = config.split()[0]
-        of_problem[variant] = min(of_problem.get(variant, (float("inf"), "")), (time_us, config))
+        of_problem[variant] = min(of_problem.get(variant, (True, float("inf"), "")), (out, time_us, config))
     if not best:
         sys.exit("family_wins.py: no measurement in " + ", ".join(paths))
     return best
@@ -44,11 +48,12 @@ def leads(best):
     """{variant: [(lead, problem, time_us, configuration, next variant)]}; a lead is infinite where there is no other."""
     result = {variant: [] for of_problem in best.values() for variant in of_problem}
     for problem, of_problem in best.items():
-        ranked = sorted((time_us, config, variant) for variant, (time_us, config) in of_problem.items())
-        time_us, config, variant = ranked[0]
+        ranked = sorted((*time, variant) for variant, time in of_problem.items())
+        _, time_us, config, variant = ranked[0]
         lead, following = float("inf"), "-"
         if len(ranked) > 1:
-            lead, following = ranked[1][0] / time_us - 1, ranked[1][2]
+            _, next_us, _, following = ranked[1]
+            lead = next_us / time_us - 1
         result[variant].append((lead, problem, time_us, config, following))
     for of_variant in result.values():
         of_variant.sort(key=lambda win: (-win[0], win[1]))

@@ -60,9 +60,9 @@ class ScriptTest(unittest.TestCase):
 class FamilyWins(ScriptTest):
     def journal(self, name, times, device="H200"):
         events = [{"event": "run", "data": {"device": {"name": device}}}]
-        for config, problem, time_us in times:
-            events.append({"event": "measure", "data": {"config": config, "problem": problem,
-                                                        "timing": {"median_us": time_us, "samples": 3}}})
+        for config, problem, time_us, *samples in times:
+            timing = {"median_us": time_us, "samples": samples[0] if samples else 3}
+            events.append({"event": "measure", "data": {"config": config, "problem": problem, "timing": timing}})
         return self.write(name, "".join(json.dumps(event) + "\n" for event in events) + '{"event": "mea')
 
     def test_counts_what_a_variant_wins_over_the_best_of_any_other(self):
@@ -83,6 +83,14 @@ class FamilyWins(ScriptTest):
         self.assertIn("| `lanes` | f32:16x64 | 2.000 | lanes LANES=8 | held | 25.0 % |", lines)
         self.assertNotIn("f32:16x65", result.stdout)  # a lead of 1 %
         self.assertEqual(lines[-1], "Never the fastest by 2 %: `tile`")
+
+    def test_a_lead_is_over_those_that_stayed_in_the_race(self):
+        result = self.run_script("family_wins.py", self.journal("a.jsonl", [
+            ("lanes LANES=8", "f32:16x64", 2.0), ("held THREADS=64", "f32:16x64", 2.1),
+            ("tile LANES=8", "f32:16x64", 2.05, 1), ("tile LANES=8", "f32:16x8", 1.0),
+            ("held THREADS=64", "f32:16x8", 20.0, 1)]))
+        self.assertIn("| `lanes` | f32:16x64 | 2.000 | lanes LANES=8 | held | 5.0 % |", result.stdout)
+        self.assertIn("| `tile` | f32:16x8 | 1.000 | tile LANES=8 | held | 1900.0 % |", result.stdout)
 
     def test_devices_do_not_mix(self):
         times = [("lanes LANES=8", "f32:16x64", 2.0)]
