@@ -36,7 +36,8 @@ struct TuneOptions {
 };
 
 struct ListOptions {
-  std::string arch;  ///< Set with `resources` only.
+  std::string arch;     ///< Set with `resources` only.
+  std::string variant;  ///< "": all of them.
   bool resources = false;
   bool json = false;
   bool quiet = false;

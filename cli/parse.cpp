@@ -112,6 +112,7 @@ Command read_tune(const Texts& texts) {
 
 void declare_list(CLI::App& app, Texts& texts) {
   add_arch(app, texts, "With --resources: the architecture to compile for");
+  app.add_option("--variant", texts.variant, "Only this variant")->type_name("ID");
   app.add_flag("--resources", texts.resources, "Compile every configuration and show what it takes (needs no GPU)");
   add_json(app, texts);
   add_quiet(app, texts);
@@ -121,7 +122,13 @@ Command read_list(const Texts& texts) {
   if (!texts.resources && !texts.arch.empty()) {
     throw_error(StatusCode::invalid_argument, "--arch {} without --resources: give both or neither", texts.arch);
   }
-  return ListOptions{texts.resources ? required_arch(texts) : "", texts.resources, texts.json, texts.quiet};
+  ListOptions options;
+  if (texts.resources) options.arch = required_arch(texts);
+  if (!texts.variant.empty()) options.variant = registry().at(texts.variant).id();
+  options.resources = texts.resources;
+  options.json = texts.json;
+  options.quiet = texts.quiet;
+  return options;
 }
 
 void declare_show(CLI::App& app, Texts& texts) {

@@ -9,7 +9,7 @@
 #include "common/launch.cuh"
 #include "common/vectors.cuh"
 
-constexpr int kGroups = THREADS / LANES;  // of the block
+constexpr unsigned kGroups = THREADS / LANES;  // of the block
 constexpr int kAnyLength = 0x7fffffff;
 
 extern __shared__ uint4 tile_vectors[];
@@ -32,43 +32,39 @@ struct Words {
   int begin, end;  // of the row, in elements from the first word
 
   __device__ Words(int at, int n)
-      : first(reinterpret_cast<unsigned*>(tile_vectors) + at / kPerWord),
-        begin(at % kPerWord),
-        end(at % kPerWord + n) {}
+      : first(reinterpret_cast<unsigned*>(tile_vectors) + static_cast<unsigned>(at) / kPerWord),
+        begin(static_cast<unsigned>(at) % kPerWord),
+        end(begin + n) {}
 
-  __device__ static int number(int i) { return i * LANES + static_cast<int>(threadIdx.x) % LANES; }
-  __device__ bool holds(int position) const { return position >= begin && position < end; }
-  __device__ bool whole(int i) const { return number(i) * kPerWord >= begin && (number(i) + 1) * kPerWord <= end; }
+  __device__ static int position(int i) { return (i * LANES + static_cast<int>(threadIdx.x % LANES)) * kPerWord; }
+  // Only the first word of a lane may begin before the row does.
+  __device__ bool whole(int i) const { return (i > 0 || position(i) >= begin) && position(i) + kPerWord <= end; }
 
   // -inf in the place of what is not of the row.
   __device__ unsigned load(int i) const {
-    if (whole(i)) return first[number(i)];
+    if (whole(i)) return first[position(i) / kPerWord];
     unsigned word = Type::kMinusInfinity;
-#pragma unroll
-    for (int k = 0; k < kPerWord; ++k) {
-      const int position = number(i) * kPerWord + k;
-      const unsigned mask = kElementMask << k * 8 * kElementBytes;
-      if (holds(position)) word = (word & ~mask) | Type::bits(element(position)) << k * 8 * kElementBytes;
-    }
+    if (kPerWord == 1) return word;
+    const int low = position(i), high = low + 1;
+    if (holds(low)) word = (word & ~kElementMask) | Type::bits(element(low));
+    // Beyond the first word, what is not whole ends in the middle.
+    if (i == 0 && holds(high)) word = (word & kElementMask) | Type::bits(element(high)) << 16;
     return word;
   }
 
   __device__ void store(int i, unsigned word) const {
     if (whole(i)) {
-      first[number(i)] = word;
-      return;
-    }
-#pragma unroll
-    for (int k = 0; k < kPerWord; ++k) {
-      const int position = number(i) * kPerWord + k;
-      if (holds(position)) element(position) = Type::from_bits(word >> k * 8 * kElementBytes);
+      first[position(i) / kPerWord] = word;
+    } else if (kPerWord > 1) {
+      const int low = position(i), high = low + 1;
+      if (holds(low)) element(low) = Type::from_bits(word);
+      if (i == 0 && holds(high)) element(high) = Type::from_bits(word >> 16);
     }
   }
 
  private:
-  __device__ Storage& element(int position) const {
-    return reinterpret_cast<Storage*>(first)[position];
-  }
+  __device__ bool holds(int position) const { return position >= begin && position < end; }
+  __device__ Storage& element(int position) const { return reinterpret_cast<Storage*>(first)[position]; }
 };
 
 // The softmax of a row in its place, by a group of lanes.
@@ -114,8 +110,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) tile(const Storage* x, Sto
   __syncthreads();
   // As often for every lane: a warp's groups shuffle together.
 #pragma unroll 1
-  for (int row = static_cast<int>(threadIdx.x) / LANES; row / kGroups * kGroups < TILE_ROWS; row += kGroups) {
-    const int at = run.skew + row * n;
+  for (unsigned row = threadIdx.x / LANES; row / kGroups * kGroups < TILE_ROWS; row += kGroups) {
+    const int at = run.skew + static_cast<int>(row) * n;
     compute_row(Words(at, at < run.end ? n : 0));
   }
   __syncthreads();

@@ -219,6 +219,11 @@ class Tune {
         if (unknown && tried.insert(kernel.config).second) chosen.push_back(kernel.config);
       }
       if (chosen.empty()) return;
+      // Those for the longest rows take longest: no worker is to be left with one at the end.
+      const auto N_to = [&](const Config& one) {
+        return registry_.at(one.variant).accurate_N(one.dtype, one.constants);
+      };
+      std::ranges::stable_sort(chosen, std::ranges::greater(), N_to);
       verify(chosen);
     }
     partial_ = true;

@@ -71,11 +71,16 @@ Json row_json(const Row& row) {
   return json;
 }
 
+std::vector<const Variant*> variants_of(const ListOptions& options) {
+  if (options.variant.empty()) return registry().all();
+  return {&registry().at(options.variant)};
+}
+
 /// The configurations of the quick sweep and the extremes of every axis, one per compiled kernel.
-std::vector<Config> configs_to_compile(const Target& target) {
+std::vector<Config> configs_to_compile(const ListOptions& options, const Target& target) {
   const tuning::Sweep sweep = tuning::load_sweep("quick");
   std::vector<Config> configs;
-  for (const Variant* variant : registry().all()) {
+  for (const Variant* variant : variants_of(options)) {
     for (const DType dtype : variant->dtypes()) {
       auto all = variant->enumerate(dtype, sweep.ladders(*variant), target);
       std::ranges::move(variant->extremes(dtype, target), std::back_inserter(all));
@@ -122,7 +127,7 @@ Row row_of(const Config& config, const tuning::CompileResult& result, const Targ
 
 std::vector<Row> compile_rows(const ListOptions& options) {
   const Target target{arch_limits(options.arch), 0};
-  const std::vector<Config> configs = configs_to_compile(target);
+  const std::vector<Config> configs = configs_to_compile(options, target);
   const RunCache cache;
   tuning::WorkerSettings settings;
   settings.arch = options.arch;
@@ -147,9 +152,9 @@ std::vector<Row> compile_rows(const ListOptions& options) {
   return rows;
 }
 
-std::string variants_text() {
+std::string variants_text(const ListOptions& options) {
   TextTable table({"id", "scans", "dtypes", "axes", "needs", "summary", "selectable"});
-  for (const Variant* variant : registry().all()) {
+  for (const Variant* variant : variants_of(options)) {
     table.add({std::string(variant->id()), std::to_string(variant->scans()), dtypes_text(*variant), axes_text(*variant),
                std::string(variant->needs()), std::string(variant->summary()), variant->selectable() ? "yes" : "no"});
   }
@@ -185,7 +190,7 @@ int run(const ListOptions& options) {
   const std::vector<Row> rows = options.resources ? compile_rows(options) : std::vector<Row>{};
   if (options.json) {
     Json json = Json::array();
-    for (const Variant* variant : registry().all()) {
+    for (const Variant* variant : variants_of(options)) {
       json.push_back(variant_json(*variant));
       if (!options.resources) continue;
       Json& resources = json.back()["resources"] = Json::array();
@@ -195,7 +200,7 @@ int run(const ListOptions& options) {
     }
     print_json(json);
   } else {
-    print(options.resources ? rows_text(rows) : variants_text());
+    print(options.resources ? rows_text(rows) : variants_text(options));
   }
   return std::ranges::any_of(rows, &Row::failed) ? kFailed : kDone;
 }

@@ -136,6 +136,7 @@ __device__ inline void store(Held& held, const Reach<Storage*>& to, float factor
 // As hold(): merge(maximum of the thread) gives that of the row.
 template <typename Merge, typename Stores>
 __device__ inline void hold_once(const Reach<const Storage*>& from, Merge merge, Stores stores) {
+  __builtin_assume(__isGlobal(from.p));
   Held held;
   held.load(from);
   let_next_kernel_start();

@@ -134,6 +134,7 @@ struct Held {
 // stores() gives the part's stores_of(), worked out at the end where they would take registers of the vectors.
 template <typename Merge, typename Stores>
 __device__ inline void hold(const Reach<const Storage*>& from, Merge merge, Stores stores) {
+  __builtin_assume(__isGlobal(from.p));  // not seen where it changes in a loop
   Held held;
   held.load(from);
   let_next_kernel_start();

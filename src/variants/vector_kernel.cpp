@@ -160,7 +160,7 @@ bool VectorKernel::worthwhile(DType dtype, const Constants& constants) const {
   constexpr std::int64_t kMostElements = 64;  // of a thread: beyond, too few threads are on the device
   const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
-  return traits_.place == RowPlace::tile ? worthwhile_tile(constants) : worthwhile_lanes(constants, elements);
+  return traits_.place == RowPlace::tile ? worthwhile_tile(dtype, constants) : worthwhile_lanes(constants, elements);
 }
 
 bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t elements) const {
@@ -174,16 +174,18 @@ bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t ele
   return lanes == kWarpThreads || items <= 3;
 }
 
-/// One or two rounds of rows for every lane; each capacity in few ways.
-bool VectorKernel::worthwhile_tile(const Constants& constants) const {
+/// A few rounds of rows for every lane; each capacity in few ways. Elements of 16 bits go by two in a word, so that a
+/// lane takes more of them.
+bool VectorKernel::worthwhile_tile(DType dtype, const Constants& constants) const {
   const std::int64_t lanes = value_of(constants, "LANES");
   const std::int64_t items = value_of(constants, "ITEMS");
   const std::int64_t threads = value_of(constants, "THREADS");
-  const bool whole_warp = lanes == kWarpThreads;
-  if (threads != (whole_warp ? 2 : 1) * kDefaultThreads || value_of(constants, "STREAM") == 0) return false;
+  if (threads != kDefaultThreads || value_of(constants, "STREAM") == 0) return false;
   const std::int64_t needed = value_of(constants, "TILE_ROWS") * lanes;
-  if (needed != threads && needed != 2 * threads) return false;
-  return items >= 8 && (whole_warp || (lanes > 1 && items < 16));
+  if (needed != threads && needed != 2 * threads && needed != 4 * threads) return false;
+  const bool narrow = dtype != DType::f32;
+  if (items < 8 || (narrow && items % 2 != 0)) return false;
+  return lanes == kWarpThreads || (lanes > 1 && items < (narrow ? 25 : 16));
 }
 
 std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {

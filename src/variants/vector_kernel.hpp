@@ -60,7 +60,7 @@ class VectorKernel : public Variant {
   std::int64_t registers(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants) const;
   bool worthwhile_lanes(const Constants& constants, std::int64_t elements) const;
-  bool worthwhile_tile(const Constants& constants) const;
+  bool worthwhile_tile(DType dtype, const Constants& constants) const;
   Constants with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const;
 
   VectorKernelTraits traits_;

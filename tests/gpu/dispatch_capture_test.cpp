@@ -74,6 +74,43 @@ TEST_P(GpuCapture, PrewarmedDispatchReplaysRight) {
   EXPECT_EQ(matrix_.wrong(status), "");
 }
 
+/// Kernels of every way of launching: a grid, a cluster, blocks that wait for each other, two launches. What they need
+/// of a workspace was reserved by a call outside of the capture, in the same stream or in another.
+TEST_P(GpuCapture, EveryWayOfLaunchingReplaysRight) {
+  struct Way {
+    const char* config;
+    std::size_t launches;
+  };
+  constexpr Way kWays[] = {
+      {"lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=4", 1},
+      {"held BLOCKS=4 SHARED_ITEMS=1 STREAM=1 THREADS=64 VEC_ITEMS=2", 1},
+      {"clusters BLOCKS=4 PARTS=4 SHARED_ITEMS=0 STREAM=1 THREADS=64 VEC_ITEMS=1", 1},
+      {"split BLOCKS=4 GRID=264 PARTS=4 SHARED_ITEMS=0 STREAM=1 THREADS=64 VEC_ITEMS=1", 1},
+      {"ring BLOCKS=4 GRID=264 LAG=1 PARTS=4 STAGES=3 STREAM=1 THREADS=64 VEC_ITEMS=1", 1},
+      {"map_merge BLOCKS=4 PARTS=4 STREAM=0 THREADS=64 VEC_ITEMS=1", 2},
+  };
+  const Problem problem{DType::f32, kM, kN};
+  const CudaStream other(cudaStreamNonBlocking);
+  for (const Way& way : kWays) {
+    for (const cudaStream_t first : {static_cast<cudaStream_t>(nullptr), stream_.get(), other.get()}) {
+      SCOPED_TRACE(way.config);
+      ASSERT_TRUE(Dispatcher::create({"", way.config}, dispatcher_).ok());
+      Matrix eager(*device_, kM, kN), replayed(*device_, kM, kN);
+      const Status before = dispatch(eager, first);
+      ASSERT_TRUE(before.ok()) << before.message();
+      ASSERT_EQ(cudaStreamSynchronize(first), cudaSuccess);
+      EXPECT_EQ(eager.wrong(before), "");
+      begin();
+      const Status captured = dispatch(replayed, stream_.get());
+      const Status again = dispatch(replayed, stream_.get());
+      end_and_run(2 * way.launches);
+      ASSERT_TRUE(captured.ok()) << captured.message();
+      ASSERT_TRUE(again.ok()) << again.message();
+      EXPECT_EQ(replayed.wrong(captured), "");
+    }
+  }
+}
+
 TEST_P(GpuCapture, ColdWorkOfAnotherThreadLeavesACaptureIntact) {
   const Problem problem{DType::f32, kM, kN};
   ASSERT_TRUE(dispatcher_.prewarm(&problem, 1).ok());

@@ -39,8 +39,8 @@ TEST(SimulatedPlantedTune, RejectsEachFaultWithItsReasonAndGoesOn) {
   options.simulated = true;
   options.sweep.name = "planted";
   options.sweep.M = {1};
-  options.sweep.N = {8};
-  options.sweep.max_elements = 8;
+  options.sweep.N = {256};
+  options.sweep.max_elements = 256;
   options.sweep.axes = {{"THREADS", {64}}, {"ITEMS", {8}}, {"VEC_ITEMS", {2}}};
   options.sweep.max_launches = 8;
   options.journal = folder.path() / "journal.jsonl";

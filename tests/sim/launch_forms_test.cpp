@@ -202,6 +202,25 @@ extern "C" __global__ void k(const float* x, float* y, long long M, long long N,
   EXPECT_EQ(word[0], 0) << "what is only timed leaves the workspace alone";
 }
 
+// Block i of a row's 4 stores i + 1 values; only blocks of a cooperative launch may wait for each other.
+TEST_F(LaunchForms, BlocksThatMustNotWaitAreSampledByWholeRows) {
+  make(R"(
+extern "C" __global__ void k(const float* x, float* y, long long M, long long N, volatile float* workspace) {
+  if (threadIdx.x <= blockIdx.x % 4) workspace[threadIdx.x] = 1;
+}
+)");
+  constexpr std::int64_t kRows = 1000;
+  Launch one{kernel_.get(), {.grid = 4 * kRows, .block = 32}, x_, y_, kRows, 1, workspace_};
+  const LaunchCounts sampled = device_->count(one);
+  EXPECT_EQ(sampled.blocks, 4000u);
+  EXPECT_LT(sampled.sampled_blocks, 200u);
+  EXPECT_EQ(sampled.sampled_blocks % 4, 0u);
+  EXPECT_EQ(sampled.bytes_store, (1u + 2 + 3 + 4) * 4 * kRows);
+  one.geometry.grid = 600;
+  one.geometry.cooperative = true;
+  EXPECT_EQ(device_->count(one).sampled_blocks, 600u);
+}
+
 std::string early_start(const std::string& before, const std::string& after) {
   return "extern \"C\" __global__ void k(const float* x, float* y) {\n" + before +
          "\nasm volatile(\"griddepcontrol.wait;\" ::: \"memory\");\n" + after +

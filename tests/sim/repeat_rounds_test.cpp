@@ -67,6 +67,18 @@ TEST(RepeatedRounds, LeaveWhatTheyWouldHaveLeftInSharedMemory) {
             0u);
 }
 
+// Behind the first barrier v is alive: it stays for some rounds, and differs from row to row later. The second one
+// comes by from round 5 on, where rounds from the first are followed.
+TEST(RepeatedRounds, FromAPlaceBesideOneThatWasOfUseByChance) {
+  const Repeated launch = walker(R"(
+    const float v = row < 800 ? 1 : x[row * N];
+    __syncthreads();
+    if (mine) y[i] = x[i] + v;
+    if (row < 100) continue;)");
+  EXPECT_GT(launch.run(true).counts.repeated, static_cast<std::uint64_t>(kM) / 2);
+  EXPECT_GT(launch.expect_same(), static_cast<std::uint64_t>(kM) / 2);
+}
+
 TEST(RepeatedRounds, FaultsOfOneRow) {
   Repeated launch = walker(kShareRow);
   launch.unwritten_row = 4711;

@@ -33,6 +33,10 @@ inline DeviceInfo t4() {
   return info;
 }
 
+/// For what takes seconds: ctest gives the cores to other tests, and blocks that wait for those of a thread that does
+/// not run wait long.
+inline constexpr SimOptions kOneThread{.host_threads = 1};
+
 inline std::unique_ptr<SimDevice> simulated_t4(const SimOptions& options = {}) {
   return std::make_unique<SimDevice>(t4(), std::make_shared<OneMicrosecond>(), options);
 }

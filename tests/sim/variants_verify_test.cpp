@@ -22,7 +22,7 @@ class VariantsVerify : public testing::TestWithParam<Config> {
   static void expect_passes(verify::Depth depth) {
     const auto& [id, constants, dtype] = GetParam();
     const Variant& variant = registry().at(id);
-    const auto device = simulated_t4();
+    const auto device = simulated_t4(kOneThread);
     const auto kernel = device->load(product_ptx(id, variant.macros(dtype, constants)), id);
     const auto begin = std::chrono::steady_clock::now();
     const verify::Outcome outcome = verify::run(*device, variant, dtype, constants, *kernel, depth);
@@ -49,14 +49,7 @@ std::vector<Config> extremes() {
 }
 
 std::vector<Config> largest() {
-  std::vector<Config> result;
-  for (const Config& config : extremes()) {
-    const bool same_kind =
-        !result.empty() && result.back().variant == config.variant && result.back().dtype == config.dtype;
-    if (same_kind) result.pop_back();
-    result.push_back(config);
-  }
-  return result;
+  return last_of_each_type(extremes());
 }
 
 std::string test_name(const testing::TestParamInfo<Config>& config) {

@@ -17,7 +17,19 @@ inline std::vector<Config> extremes_of(const Variant& variant, const Target& tar
   return result;
 }
 
-/// The same of every variant of the product.
+/// Of the configurations of one variant after the other, the last of each type.
+inline std::vector<Config> last_of_each_type(const std::vector<Config>& configs) {
+  std::vector<Config> result;
+  for (const Config& config : configs) {
+    const bool same_kind =
+        !result.empty() && result.back().variant == config.variant && result.back().dtype == config.dtype;
+    if (same_kind) result.pop_back();
+    result.push_back(config);
+  }
+  return result;
+}
+
+/// The extremes of every variant of the product.
 inline std::vector<Config> extremes_of_all(const Target& target) {
   std::vector<Config> result;
   for (const Variant* variant : registry().all())

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Adds a variant to a copy of the tree in the three places that CONTRIBUTING.md names, and checks that softmax-tune lists,
-# compiles and simulates it. Of the copy only the two layers that these places belong to are built; the rest of the program
-# is that of BUILD_DIR, which shows that nothing else has to change.
+# compiles and simulates it. Of the copy only the objects of these places are built; the rest of the program is that of
+# BUILD_DIR, which shows that nothing else has to change.
 #   add_variant.sh SOURCE_DIR BUILD_DIR WORK_DIR
 set -euo pipefail
 source_dir=$1 build=$2 work=$3 here=$1/tests/tree/new_variant
@@ -30,14 +30,15 @@ launcher=()
 command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake -S "$work/tree" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE= -DSOFTMAX_DISPATCH_BUILD_TESTS=OFF -DSOFTMAX_DISPATCH_BUILD_EXAMPLES=OFF \
   -DSOFTMAX_DISPATCH_INSTALL=OFF "${launcher[@]}"
-cmake --build "$work/build" --parallel 2 --target softmax_dispatch_variants softmax_dispatch_jit
+variants=src/CMakeFiles/softmax_dispatch_variants.dir jit=src/CMakeFiles/softmax_dispatch_jit.dir
+objects=("$variants/variants/$id.cpp.o" "$variants/variants/registry.cpp.o" "$jit/embedded_kernels.cpp.o")
+cmake --build "$work/build" --parallel 2 --target "${objects[@]}"
 
 # The command that links the program, with the copy's objects before the library, which then gives none of theirs.
-mapfile -t objects < <(find "$work/build/src/CMakeFiles/softmax_dispatch_variants.dir" "$work/build/src/CMakeFiles/softmax_dispatch_jit.dir" -name '*.o')
 tune=$work/softmax-tune
 link=$(cmake --build "$build" --target softmax-tune -- -t commands | tail -n 1)
 [[ $link == *' -o softmax-tune '* ]] || { echo "not the command that links softmax-tune: $link" >&2; exit 1; }
-(cd "$build" && bash -c "${link/ -o softmax-tune / ${objects[*]} -o $tune }")
+(cd "$build" && bash -c "${link/ -o softmax-tune / ${objects[*]/#/$work/build/} -o $tune }")
 
 export SOFTMAX_DISPATCH_CACHE=off
 listed=$("$tune" list --json)

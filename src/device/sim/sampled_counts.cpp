@@ -86,6 +86,10 @@ std::shared_ptr<const LaunchCounts> of_all_rows(const std::shared_ptr<const Laun
 
 }  // namespace
 
+std::int64_t blocks_of_row(const Launch& launch) {
+  return launch.M > 0 && launch.geometry.grid % launch.M == 0 ? launch.geometry.grid / launch.M : 1;
+}
+
 std::shared_ptr<const LaunchCounts> SampledCounts::of(std::uint64_t kernel, int phase, const Launch& launch,
                                                       const Run& run) {
   const std::int64_t grid = launch.geometry.grid;
@@ -124,7 +128,7 @@ std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, in
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;
   }
-  const auto group = static_cast<std::uint64_t>(period_of(launch));
+  const auto group = static_cast<std::uint64_t>(blocks_of_row(launch) * period_of(launch));
   LaunchCounts counts = run(launch, group, group);
   counts.branches.clear();
   auto shared = std::make_shared<const LaunchCounts>(std::move(counts));

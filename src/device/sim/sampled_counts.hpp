@@ -13,6 +13,9 @@
 
 namespace softmax_dispatch::sim {
 
+/// Blocks that share a row. They are not alike, some have less of it than others: a sample takes all of them or none.
+std::int64_t blocks_of_row(const Launch& launch);
+
 /// The counts of launches, for times: of as few blocks and rows as they follow from, and each only once. Thread-safe.
 ///
 /// - Of a grid the first blocks run: as many as there are different positions of a row relative to sectors and vectors.
@@ -20,7 +23,7 @@ namespace softmax_dispatch::sim {
 ///   every other.
 /// - Blocks that walk over many rows run a few of them. That the counts grow by the same amount with each row is seen
 ///   at three numbers of rows; where it is not so, all rows run.
-/// - A launch whose blocks wait for each other or share a workspace is left as it is: its blocks mean the whole grid.
+/// - A launch whose blocks wait for each other or share a workspace keeps its grid; the former runs as a whole.
 class SampledCounts {
  public:
   /// Runs a launch as the options say, which are `sampled_blocks` and `sample_group` and nothing else.

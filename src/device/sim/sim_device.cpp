@@ -248,6 +248,7 @@ LaunchCounts SimDevice::execute(const Launch& launch, int phase, RunOptions run_
   grid.dynamic_shared_bytes = static_cast<std::uint32_t>(launch.geometry.shared_bytes);
   grid.parameters = parameters_of(launch, phase);
   grid.sm_count = static_cast<std::uint32_t>(std::max(1, info_.sm_count));
+  grid.together = launch.geometry.together() > 1;
   grid.overlaps = launch.geometry.overlaps && info_.limits.major >= 9;
   // Phases and blocks that talk through a workspace differ in more than the bytes that they read.
   const std::int64_t workspace_bytes = launch.geometry.workspace_bytes;
@@ -282,7 +283,9 @@ void SimDevice::synchronize() {
 
 LaunchCounts SimDevice::count(const Launch& launch) {
   const OwnWorkspace own(*memory_, launch);
-  const RunOptions sampled{.checks = false, .sampled_blocks = options_.sampled_blocks};
+  RunOptions sampled{.checks = false, .sampled_blocks = options_.sampled_blocks};
+  const auto of_row = static_cast<std::uint64_t>(blocks_of_row(launch));
+  sampled.sample_group = (sampled.sample_group + of_row - 1) / of_row * of_row;
   LaunchCounts counts = execute(own.launch(), 0, sampled);
   for (int phase = 1; phase < launch.geometry.phases; ++phase) counts.add(execute(own.launch(), phase, sampled));
   return counts;

@@ -3,30 +3,17 @@
 #include <algorithm>
 #include <set>
 
+#include "gpu/planted/traps.hpp"
 #include "support/error.hpp"
 
 namespace softmax_dispatch::planted {
 namespace {
 
-constexpr std::string_view kWrong = "got|sums to|was not written";
-constexpr std::string_view kGotNan = "got -?nan";
-constexpr std::string_view kExpectedNan = "expected nan";
-constexpr std::string_view kNotWritten = "was not written";
-constexpr std::string_view kPastTheEnd = "past the end of the output";
-constexpr std::string_view kMisaligned = "MISALIGNED_ADDRESS";
-constexpr std::string_view kRace = "shared memory race|uninitialised|got|sums to";
-constexpr std::string_view kDrift = "above the rest.*got";
-
 // A circumstance: every warp but the first is late where it reads a result from shared memory.
-#define SOFTMAX_DISPATCH_LATE_WARPS \
-  "if (threadIdx.x >= 32) for (long long start = clock64(); clock64() - start < 20000;);\n"
 constexpr Edit kLateTree{"const float result = shared[0];",
                          SOFTMAX_DISPATCH_LATE_WARPS "const float result = shared[0];"};
 constexpr Edit kLateMerge{"s.m = shared.m[0];\n", SOFTMAX_DISPATCH_LATE_WARPS "s.m = shared.m[0];\n"};
-constexpr Edit kLateState{"if (lane_id() == 0) warps[warp_id()] = own;",
-                          SOFTMAX_DISPATCH_LATE_WARPS "if (lane_id() == 0) warps[warp_id()] = own;"};
 constexpr Edit kLateCopies{"Row run(x, y,", SOFTMAX_DISPATCH_LATE_WARPS "Row run(x, y,"};
-#undef SOFTMAX_DISPATCH_LATE_WARPS
 
 // Another circumstance: a merge that takes a state with the row's maximum as it is. Then nothing but finish() turns a
 // row with +inf into NaN.
@@ -35,14 +22,6 @@ constexpr Edit kExactMerge{
     "r.d = (a.m == r.m ? a.d : a.d * expf(a.m - r.m)) + (b.m == r.m ? b.d : b.d * expf(b.m - r.m));"};
 constexpr Edit kExactRescale{"block_reduce<SumOp>(s.d * expf(s.m - m), sums)",
                              "block_reduce<SumOp>(s.m == m ? s.d : s.d * expf(s.m - m), sums)"};
-
-struct Trap {
-  std::string_view name;
-  std::vector<std::string_view> configs;
-  std::vector<Edit> edits;
-  Effect effect = Effect::fails;
-  std::string_view words;
-};
 
 std::vector<Trap> shared_memory_traps() {
   return {
@@ -183,7 +162,7 @@ std::vector<Trap> vector_row_traps() {
        kWrong},
       {"neighbours_not_masked",
        {tile, tile_f16},
-       {{"if (holds(position)) word = ", "if (true) word = "}},
+       {{" && position(i) + kPerWord <= end", ""}},
        Effect::fails,
        "got|sums to|uninitialised|out of bounds|ILLEGAL_ADDRESS"},
       {"neighbours_overwritten",
@@ -223,47 +202,6 @@ std::vector<Trap> vector_row_traps() {
   };
 }
 
-/// Of the kernels that hold a row, or a part of one, as it was loaded.
-std::vector<Trap> held_row_traps() {
-  const std::string_view held = "held BLOCKS=2 SHARED_ITEMS=0 STREAM=0 THREADS=64 VEC_ITEMS=2";
-  const std::string_view held_f16 = "held f16 BLOCKS=2 SHARED_ITEMS=0 STREAM=0 THREADS=64 VEC_ITEMS=2";
-  const std::string_view held_bf16 = "held bf16 BLOCKS=2 SHARED_ITEMS=0 STREAM=1 THREADS=64 VEC_ITEMS=2";
-  return {
-      {"row_beyond_the_capacity_by_vectors",
-       {held, held_bf16},
-       {{"const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;", "const bool covered = true;"}},
-       Effect::fails,
-       kWrong},
-      {"output_taken_for_aligned",
-       {held, held_f16},
-       {{"return same_skew ? max(0, end - skew", "return true ? max(0, end - skew"}},
-       Effect::fails,
-       kMisaligned},
-      {"exponential_not_lifted", {held_bf16}, {{"kLift = 8;", "kLift = 0;"}}, Effect::fails, kWrong},
-      {"lift_left_in_the_result",
-       {held_bf16},
-       {{"kUnbias * kLiftInverse * reciprocal(row.y)", "kUnbias * reciprocal(row.y)"}},
-       Effect::fails,
-       kWrong},
-      {"sums_of_warps_added_as_they_are",
-       {held, held_f16},
-       {{"state.y * rescale_factor(state.x - m)", "state.y"}},
-       Effect::fails,
-       kWrong},
-      {"empty_vector_at_minus_inf",
-       {held, held_f16, held_bf16},
-       {{"m[i] = finite(word_max(vector_max(vectors.v[i])));", "m[i] = word_max(vector_max(vectors.v[i]));"}},
-       Effect::fails,
-       kGotNan},
-      {"late_warps", {held}, {kLateState}, Effect::passes, ""},
-      {"no_barrier_after_states",
-       {held},
-       {{"__syncthreads();\n        return warp_merge", "return warp_merge"}, kLateState},
-       Effect::fails,
-       kRace},
-  };
-}
-
 /// The kernel's text with its headers in place: edits reach both.
 std::string flattened(const jit::Sources& sources, std::string_view id) {
   std::set<std::string, std::less<>> included;
@@ -290,7 +228,7 @@ const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all = [] {
     std::vector<Mutation> made;
     for (const auto& traps : {shared_memory_traps(), special_value_traps(), vector_traps(), row_traps(),
-                              vector_row_traps(), held_row_traps()}) {
+                              vector_row_traps(), held_row_traps(), part_traps()}) {
       for (const Trap& trap : traps) {
         for (const std::string_view text : trap.configs) {
           Config config = parse_config(text);

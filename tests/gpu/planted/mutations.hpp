@@ -19,9 +19,10 @@ struct Edit {
 };
 
 enum class Effect {
-  fails,         ///< Does not verify, or loses the device, for a reason that matches `words`.
-  passes,        ///< Verifies.
-  local_memory,  ///< Compiles, with its private array in local memory.
+  fails,            ///< Does not verify, or loses the device, for a reason that matches `words`.
+  fails_simulated,  ///< The same on the simulated device; on a GPU blocks wait for ever, or are right by luck.
+  passes,           ///< Verifies.
+  local_memory,     ///< Compiles, with its private array in local memory.
 };
 
 struct Mutation {

@@ -76,10 +76,9 @@ int run_variant(Gpu& gpu, const Variant& variant, DType dtype) {
   const Ladders ladders = small_ladders(
       {{"THREADS", {64, 128, 256}}, {"ITEMS", {2, 8}}, {"VEC_ITEMS", {1, 2}}, {"GRID", {1}}, {"PARTS", {4}}});
   int launches = 0, wrong = 0;
-  // A sweep leaves out what is too small to win, which is what an instrumented kernel can afford.
+  // Where a sweep leaves out what is too small to win, an instrumented kernel can afford nothing else.
   std::vector<Constants> all = variant.enumerate(dtype, ladders, gpu.target());
-  for (Constants& extreme : variant.extremes(dtype, gpu.target()))
-    if (extreme.at("THREADS") <= 256) all.push_back(std::move(extreme));
+  if (all.empty()) all = variant.extremes(dtype, gpu.target());
   for (const Constants& constants : all) {
     const auto kernel = gpu.load(variant, constants, dtype);
     for (const std::int64_t N : {1, 2, 3, 5, 31, 64, 127, 257, 515}) {

@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 std::string reason(const Registry& variants, const jit::Sources& sources, const Config& config) {
   const Variant& variant = variants.at(config.variant);
   const jit::Compiler compiler(jit::Nvrtc::open(), sources, nullptr);
-  const auto device = simulated_t4();
+  const auto device = simulated_t4(kOneThread);
   const auto kernel =
       device->load(compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_75", true),
                    config.variant);

@@ -16,6 +16,7 @@
 namespace softmax_dispatch::verify {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 
 std::set<std::int64_t> lengths_of(const std::vector<Shape>& all) {
@@ -103,6 +104,24 @@ TEST(Shapes, UnboundedLengthsTakeEveryRemainder) {
     if (N >= 4096) remainders.insert(N % 4);
   }
   EXPECT_EQ(remainders, (std::set<std::int64_t>{0, 1, 2, 3}));
+}
+
+// A simulated device runs each block by itself.
+TEST(Shapes, OfManyBlocksForARowAreOfFewerRowsOnASimulatedDevice) {
+  const auto simulated = [](const std::string& text) {
+    const Config config = parse_config(text);
+    const Variant& variant = registry().at(config.variant);
+    return shapes(variant, config.dtype, config.constants, variant.accurate_N(config.dtype, config.constants),
+                  Depth::full, true);
+  };
+  const std::string many = "map_merge BLOCKS=4 PARTS=64 STREAM=0 THREADS=256 VEC_ITEMS=4";
+  EXPECT_EQ(lengths_of(simulated(many)), lengths_of(shapes_of(many)));
+  EXPECT_THAT(simulated(many), AllOf(Contains(Shape{7, 256}), Contains(Shape{1025, 257})));
+  EXPECT_THAT(shapes_of(many), AllOf(Contains(Shape{59, 256}), Contains(Shape{1025, 257}), Contains(Shape{1001, 1})));
+  for (const char* other :
+       {"v7 THREADS=1024 VEC_ITEMS=4", "map_merge BLOCKS=4 PARTS=4 STREAM=0 THREADS=64 VEC_ITEMS=4"})
+    EXPECT_THAT(simulated(other), Contains(Shape{59, 128})) << other;
+  EXPECT_EQ(simulated("v7 THREADS=1024 VEC_ITEMS=4"), shapes_of("v7 THREADS=1024 VEC_ITEMS=4"));
 }
 
 TEST(Shapes, StackAllInputsWhileRowsAreShort) {

@@ -51,8 +51,7 @@ struct Shared {
         memory(of_memory),
         options(of_options),
         constants(launch_constants(of_launch)),
-        sample(of_launch.grid, of_launch.program->communicates ? 0 : of_options.sampled_blocks,
-               of_options.sample_group),
+        sample(of_launch.grid, of_launch.blocks_wait() ? 0 : of_options.sampled_blocks, of_options.sample_group),
         order(sample.count(), of_options.seed),
         progress(std::max(1u, of_options.host_threads), of_options.resident_blocks),
         total(*of_launch.program) {

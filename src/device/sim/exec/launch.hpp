@@ -23,7 +23,12 @@ struct GridLaunch {
   std::uint32_t sm_count = 1;
   /// It may begin before the work ahead of it is done: global memory is not to be touched before griddepcontrol.wait.
   bool overlaps = false;
+  /// Blocks of a program that communicates may wait for each other; those of a launch that is not cooperative must not,
+  /// and each may run alone.
+  bool together = true;
   WorkspaceCheck* workspace_check = nullptr;  ///< Null: blocks are not looked at together.
+
+  bool blocks_wait() const noexcept { return together && program->communicates; }
 };
 
 struct RunOptions {
@@ -36,7 +41,7 @@ struct RunOptions {
   std::uint64_t seed = 0;  ///< Of the order in which blocks run.
   /// Blocks that are on the device at once: how many may wait for each other.
   std::uint64_t resident_blocks = 1;
-  /// At most so many blocks run, and the counts are scaled; 0: all. Blocks of a program that communicates all run.
+  /// At most so many blocks run, and the counts are scaled; 0: all. Blocks that may wait for each other all run.
   std::uint64_t sampled_blocks = 0;
   std::uint64_t sample_group = 32;  ///< Consecutive blocks of a sample.
   /// Where it is given, LaunchCounts::path and issue_slots are found.

@@ -53,6 +53,7 @@ bool Repeater::repeat(std::int64_t t, Tally& tally) {
 
 Recorder* Repeater::begin(std::int64_t t, const Tally& tally) {
   visits_.clear();
+  earlier_.clear();
   recording_ = Recording::nothing;
   if (!all_.whole_blocks() || !all_.blocks().wanted()) return nullptr;
   recording_ = Recording::block;
@@ -72,16 +73,14 @@ void Repeater::ended(Block& block, const Tally& tally) {
 
 /// Looks at the block's registers, and finds how they follow the row where nobody has yet. False where that is not
 /// known.
-bool Repeater::knows_state(WalkPlace& place, std::uint32_t segment, std::uint64_t visits, const Block& block) {
+bool Repeater::knows_state(WalkPlace& place, std::uint32_t segment, const Block& block) {
   const Segment& at = launch_.program->segments[segment];
   WalkState::read(at, block.warps(), values_);
   const std::lock_guard lock(place.mutex);
   if (place.state) return true;
-  if (visits == kFirstVisit) {
-    earlier_[segment] = values_;
-    return false;
-  }
-  if (std::optional<WalkState> found = WalkState::find(at, earlier_[segment], values_)) {
+  const auto [earlier, is_first] = earlier_.try_emplace(segment, values_);
+  if (is_first) return false;
+  if (std::optional<WalkState> found = WalkState::find(at, earlier->second, values_)) {
     place.state = std::make_unique<const WalkState>(*std::move(found));
     return true;
   }
@@ -129,8 +128,10 @@ Recorder* Repeater::passed(Block& block, std::uint32_t segment, Tally& tally) {
     recording_ = Recording::nothing;
     all_.blocks().add_failure();
   }
+  // NOTE: also while a round from another place is followed: that place may never come to be of use, where what is
+  // alive there stayed the same by chance.
+  const bool known = knows_state(place, segment, block);
   if (recording_ == Recording::round && from_ != &place) return recorder_.get();
-  const bool known = knows_state(place, segment, visits, block);
   const std::optional<std::int64_t> row = known ? place.state->row(values_) : std::nullopt;
   if (!row) {
     recording_ = Recording::nothing;
@@ -138,6 +139,7 @@ Recorder* Repeater::passed(Block& block, std::uint32_t segment, Tally& tally) {
   }
   if (recording_ == Recording::round) finish_round(block, place, *row, tally);
   from_row_ = repeat_rounds(block, place, *row, tally);
+  if (place.rounds.in_vain()) place.hopeless = true;
   if (block.finished() || !place.rounds.wanted()) return nullptr;
   recording_ = Recording::round;
   from_ = &place;

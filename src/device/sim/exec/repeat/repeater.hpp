@@ -65,7 +65,7 @@ class Repeater {
   enum class Recording : std::uint8_t { nothing, block, round };
 
   Recorder& recorder();
-  bool knows_state(WalkPlace& place, std::uint32_t segment, std::uint64_t visits, const Block& block);
+  bool knows_state(WalkPlace& place, std::uint32_t segment, const Block& block);
   void finish_round(Block& block, WalkPlace& place, std::int64_t t, const Tally& tally);
   std::int64_t repeat_rounds(Block& block, WalkPlace& place, std::int64_t t, Tally& tally);
 
@@ -78,7 +78,7 @@ class Repeater {
   std::int64_t from_row_ = 0;                                ///< and at which row.
   std::unordered_map<std::uint32_t, std::uint64_t> visits_;  ///< Of the block that runs, by segment.
   WalkState::Values values_;
-  std::unordered_map<std::uint32_t, WalkState::Values> earlier_;  ///< By segment, a visit ago.
+  std::unordered_map<std::uint32_t, WalkState::Values> earlier_;  ///< Of that block, at its first looks.
   std::vector<std::byte> scratch_;
   std::unordered_map<const Record*, std::uint64_t> repeated_;
 };

@@ -22,6 +22,8 @@ class Repeats {
 
   /// Whether another record may be worth its time: they are, until many were made and nothing was like them.
   bool wanted() const noexcept { return wanted_.load(std::memory_order_relaxed); }
+  /// There is no record, and none is wanted.
+  bool in_vain() const noexcept { return !wanted() && records_.load(std::memory_order_relaxed) == 0; }
   void add(Record record);
   /// The block could not be recorded.
   void add_failure() noexcept;
@@ -48,7 +50,7 @@ class Repeats {
   bool checks_;
   std::shared_mutex mutex_;
   std::vector<std::unique_ptr<Plan>> plans_;
-  std::size_t records_ = 0;
+  std::atomic<std::size_t> records_{0};
   std::atomic<std::uint64_t> found_{0}, failures_{0};
   std::atomic<bool> wanted_{true};
 };
