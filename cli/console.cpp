@@ -59,8 +59,9 @@ std::string TextTable::text() const {
     bool some = false;
     for (std::size_t row = 1; row < rows_.size(); ++row) {
       const std::string& cell = rows_[row][column];
-      if (!cell.empty() && !parse_double(cell)) return false;
-      some |= !cell.empty();
+      const bool none = cell.empty() || cell == "-";
+      if (!none && !parse_double(cell)) return false;
+      some |= !none;
     }
     return some;
   };

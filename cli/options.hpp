@@ -61,6 +61,7 @@ struct BenchOptions {
   std::uint64_t seed = 42;
   tuning::Protocol protocol = tuning::Protocol::graph;
   bool all_variants = false;
+  bool reduce_once = false;
   bool json = false;
   bool quiet = false;
 };

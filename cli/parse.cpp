@@ -19,9 +19,9 @@ namespace {
 /// problems.
 struct Texts {
   std::string arch, out, device = "auto", effort = "standard", dtype = "f32", M, N, seed = "42", budget;
-  std::string protocol = "graph", table, variant, problem;
-  std::vector<std::string> problems, constants;
-  bool resources = false, all_variants = false, json = false, quiet = false;
+  std::string protocol = "graph", table, variant, problem, bytes = "64M";
+  std::vector<std::string> problems, lengths, constants;
+  bool resources = false, all_variants = false, reduce_once = false, json = false, quiet = false;
 };
 
 /// A command: how its options are declared, and how their texts become its struct.
@@ -154,9 +154,15 @@ void declare_bench(CLI::App& app, Texts& texts) {
   add_table(app, texts, false);
   app.add_option("--problem", texts.problems,
                  "DTYPE:MxN, several or repeated; core (or f16:core) stands for 38 shapes in common use")
-      ->required()
       ->type_name("P ...");
+  app.add_option("--N", texts.lengths, "Every row length in these ranges, with as many rows as --bytes holds")
+      ->type_name("LO:HI ...");
+  app.add_option("--bytes", texts.bytes, "With --N: size of the matrix, with K, M or G for 2^10, 2^20 or 2^30 [64M]")
+      ->type_name("SIZE");
+  app.add_option("--dtype", texts.dtype, "With --N: element types, with commas between them [f32]")->type_name("LIST");
   app.add_flag("--all-variants", texts.all_variants, "Time every configuration of the sweep beside the chosen one");
+  app.add_flag("--reduce-once", texts.reduce_once,
+               "Time a kernel that loads, reduces once in the same launch and stores beside it");
   add_device(app, texts);
   add_seed(app, texts);
   add_protocol(app, texts);
@@ -167,11 +173,17 @@ void declare_bench(CLI::App& app, Texts& texts) {
 Command read_bench(const Texts& texts) {
   BenchOptions options;
   if (!texts.table.empty()) options.table = texts.table;
+  if (texts.problems.empty() && texts.lengths.empty())
+    throw_error(StatusCode::invalid_argument, "--problem is missing, and so is --N: name what is to be timed");
   options.problems = parse_problems(texts.problems);
+  const std::vector<Problem> rows = problems_of_size(parse_size("--bytes", texts.bytes),
+                                                     parse_ranges("--N", texts.lengths), parse_dtypes(texts.dtype));
+  options.problems.insert(options.problems.end(), rows.begin(), rows.end());
   options.device = parse_device(texts.device);
   options.seed = parse_seed(texts.seed);
   options.protocol = tuning::parse_protocol(texts.protocol);
   options.all_variants = texts.all_variants;
+  options.reduce_once = texts.reduce_once;
   options.json = texts.json;
   options.quiet = texts.quiet;
   return options;

@@ -76,6 +76,30 @@ tuning::Range parse_range(std::string_view option, std::string_view text) {
   return {*from, *to};
 }
 
+std::vector<tuning::Range> parse_ranges(std::string_view option, const std::vector<std::string>& texts) {
+  std::vector<tuning::Range> ranges;
+  for (const std::string& text : texts) ranges.push_back(parse_range(option, text));
+  return ranges;
+}
+
+std::int64_t parse_size(std::string_view option, std::string_view text) {
+  constexpr std::string_view kUnits = "KMG";
+  constexpr int kBitsOfUnit = 10;
+  std::string_view digits = text;
+  int shift = 0;
+  if (const std::size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+      unit != std::string_view::npos) {
+    digits.remove_suffix(1);
+    shift = kBitsOfUnit * static_cast<int>(unit + 1);
+  }
+  const auto size = parse_int(digits);
+  if (!size || *size < 1 || *size > std::numeric_limits<std::int64_t>::max() >> shift) {
+    throw_error(kUsage, "{} is '{}', but must be a number of bytes from 1 to 2^63 - 1, e.g. {} 64M for 64 * 2^20",
+                option, text, option);
+  }
+  return *size << shift;
+}
+
 std::vector<DType> parse_dtypes(std::string_view text) {
   const std::vector<DType> known = dtypes_with_kernels();
   std::vector<DType> dtypes;
@@ -139,6 +163,22 @@ std::vector<Problem> parse_problems(const std::vector<std::string>& texts) {
       for (const auto& [M, N] : kCoreProblems) problems.push_back({*dtype, M, N});
     } else {
       problems.push_back(parse_one_problem(text));
+    }
+  }
+  return problems;
+}
+
+std::vector<Problem> problems_of_size(std::int64_t bytes, const std::vector<tuning::Range>& lengths,
+                                      const std::vector<DType>& dtypes) {
+  std::vector<Problem> problems;
+  for (const DType dtype : dtypes) {
+    const std::int64_t elements = bytes / static_cast<std::int64_t>(size_of(dtype));
+    for (const tuning::Range& range : lengths) {
+      if (range.to > elements) {
+        throw_error(kUsage, "--bytes {} hold {} elements of {}, less than a row of --N {}: give more bytes", bytes,
+                    elements, to_string(dtype), range.to);
+      }
+      for (std::int64_t N = range.from; N <= range.to; ++N) problems.push_back({dtype, elements / N, N});
     }
   }
   return problems;

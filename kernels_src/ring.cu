@@ -32,8 +32,7 @@ struct Ring {
 
   // By one thread: the part with that ticket on its way into the stage. Tickets are slots, of which the host grants
   // fewer than 2^31.
-  __device__ void fill(int stage, unsigned ticket, const Storage* x, Storage* y, long long M,
-                                    long long N) {
+  __device__ void fill(int stage, unsigned ticket, const Storage* x, Storage* y, long long M, long long N) {
     const unsigned row = ticket / PARTS;
     if (row >= M) {
       tasks[stage].slot = -1;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "support/error.hpp"
+#include "tuning/bench_kernels.hpp"
 #include "tuning/shape_timer.hpp"
 #include "tuning/stages.hpp"
 #include "tuning/tuner.hpp"
@@ -45,6 +46,7 @@ class Bench {
     const DeviceInfo info = timer_.worker().device_info();
     const Target target{info.limits, info.sm_count};
     reject_broken(all);
+    if (options_.reduce_once) compile_reduce_once(rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       report("measure", i, rows.size(), to_string(rows[i].problem));
       time_row(rows[i], options_.all_variants ? all : std::vector{rows[i].chosen}, target);
@@ -78,6 +80,22 @@ class Bench {
         [&](std::size_t i, const Verified& verified) {
           if (!verified.outcome.passed) broken_[compiled[i]] = "failed verification: " + verified.outcome.reason;
           report("verify", ++done, compiled.size(), to_string(compiled[i]));
+        },
+        nullptr);
+  }
+
+  /// In parallel, ahead of the worker that takes the times: one after the other they would take longer than these.
+  void compile_reduce_once(const std::vector<BenchRow>& rows) {
+    std::set<Config> kernels;
+    for (const BenchRow& row : rows)
+      if (std::optional<Config> kernel = reduce_once_of(registry_, row.chosen)) kernels.insert(*std::move(kernel));
+    std::size_t done = 0;
+    const std::vector<Config> all(kernels.begin(), kernels.end());
+    compile_configs(
+        all, options_.worker, options_.settings,
+        [&](std::size_t i, const CompileResult& result) {
+          if (result.error) broken_[all[i]] = *result.error;
+          report("compile", ++done, all.size(), to_string(all[i]));
         },
         nullptr);
   }
@@ -120,8 +138,19 @@ class Bench {
       if (options_.all_variants) row.variants.push_back({timed.config, timed.timing.median_us, timed.error});
     }
     row.limit_us = timer_.copy_limit_us(row.problem, options_.plan);
+    if (options_.reduce_once) time_reduce_once(row);
     const auto elements = static_cast<double>(row.problem.M) * static_cast<double>(row.problem.N);
     row.gb_per_s = 2 * elements * static_cast<double>(size_of(row.problem.dtype)) / (row.time_us * 1e3);
+  }
+
+  void time_reduce_once(BenchRow& row) {
+    if (const auto kernel = reduce_once_of(registry_, row.chosen); kernel && broken_.contains(*kernel)) {
+      row.no_reduce_once = broken_.at(*kernel);
+      return;
+    }
+    const TimeResult result = timer_.reduce_once(row.problem, row.chosen, options_.plan);
+    row.no_reduce_once = result.error;
+    if (!result.error) row.reduce_once_us = summarize(result.samples_us).median_us;
   }
 
   const BenchOptions& options_;

@@ -61,6 +61,7 @@ void fields(Visit&& visit, Like<CompileResult> auto& result) {
   visit("code_hash", result.code_hash);
   visit("source_hash", result.source_hash);
   visit("resources", result.resources);
+  visit("compile_s", result.compile_s);
   visit("error", result.error);
 }
 
@@ -181,6 +182,11 @@ template <typename T>
 inline constexpr bool kIsList<std::vector<T>> = true;
 
 template <typename T>
+inline constexpr bool kIsOptional = false;
+template <typename T>
+inline constexpr bool kIsOptional<std::optional<T>> = true;
+
+template <typename T>
 concept HasFields = requires(T& value) {
   fields([](const char*, auto&) {}, value);
 };
@@ -195,7 +201,7 @@ json value_to_json(const T& value) {
     json list = json::array();
     for (const auto& item : value) list.push_back(value_to_json(item));
     return list;
-  } else if constexpr (std::same_as<T, std::optional<std::string>>) {
+  } else if constexpr (kIsOptional<T>) {
     return value ? json(*value) : json(nullptr);
   } else if constexpr (std::same_as<T, Config> || std::same_as<T, Problem> || std::same_as<T, Protocol>) {
     return to_string(value);
@@ -212,8 +218,8 @@ void json_to_value(const json& source, T& value) {
     fields([&](const char* name, auto& field) { json_to_value(source.at(name), field); }, value);
   } else if constexpr (kIsList<T>) {
     for (const json& item : source) json_to_value(item, value.emplace_back());
-  } else if constexpr (std::same_as<T, std::optional<std::string>>) {
-    if (!source.is_null()) value = source.get<std::string>();
+  } else if constexpr (kIsOptional<T>) {
+    if (!source.is_null()) value = source.get<typename T::value_type>();
   } else if constexpr (std::same_as<T, Config>) {
     value = parse_config(source.get<std::string>());
   } else if constexpr (std::same_as<T, Problem>) {
@@ -264,6 +270,7 @@ SOFTMAX_DISPATCH_JSON(TimingPlan)
 SOFTMAX_DISPATCH_JSON(DeviceInfo)
 SOFTMAX_DISPATCH_JSON(verify::Outcome)
 SOFTMAX_DISPATCH_JSON(CompileResult)
+SOFTMAX_DISPATCH_JSON(TimeResult)
 SOFTMAX_DISPATCH_JSON(double)
 SOFTMAX_DISPATCH_JSON(std::string)
 SOFTMAX_DISPATCH_JSON(std::vector<Config>)

@@ -4,8 +4,8 @@
 #include <string>
 
 /// What the journal and the worker's messages are made of, to JSON and back. Instantiated in json.cpp for the events of
-/// journal.hpp, for Config, Problem, Depth, TimingPlan, DeviceInfo, Outcome and CompileResult, for lists of Config and
-/// TimeResult, and for double and string.
+/// journal.hpp, for Config, Problem, Depth, TimingPlan, DeviceInfo, Outcome, CompileResult and TimeResult, for lists of
+/// Config and TimeResult, and for double and string.
 namespace softmax_dispatch::tuning {
 
 template <typename T>

@@ -103,4 +103,12 @@ double ShapeTimer::copy_limit_us(const Problem& problem, const TimingPlan& plan)
   }
 }
 
+TimeResult ShapeTimer::reduce_once(const Problem& problem, const Config& config, const TimingPlan& plan) {
+  try {
+    return worker().reduce_once(problem, config, plan, kTimeSeconds);
+  } catch (const WorkerLost& lost) {
+    throw_error(StatusCode::device, "reducing once at {}: {}", to_string(problem), lost.what());
+  }
+}
+
 }  // namespace softmax_dispatch::tuning

@@ -36,6 +36,8 @@ class ShapeTimer {
   std::vector<Timed> time(const Problem& problem, const std::vector<Config>& candidates, const ShapePlan& plan,
                           const std::optional<Config>& always = {});
   double copy_limit_us(const Problem& problem, const TimingPlan& plan);
+  /// Worker::reduce_once().
+  TimeResult reduce_once(const Problem& problem, const Config& config, const TimingPlan& plan);
   Worker& worker();
 
  private:

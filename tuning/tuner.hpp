@@ -80,16 +80,20 @@ struct BenchVariant {
 struct BenchRow {
   Problem problem;
   Config chosen;
-  double time_us = 0;                  ///< Of the chosen configuration, median.
-  double limit_us = 0;                 ///< The faster of a memcpy and a vectorised copy kernel over the same bytes.
-  double gb_per_s = 0;                 ///< One read and one write of the matrix over time_us.
-  std::vector<BenchVariant> variants;  ///< With all_variants: every configuration of the table's sweep.
+  double time_us = 0;   ///< Of the chosen configuration, median.
+  double limit_us = 0;  ///< The faster of a memcpy and a vectorised copy kernel over the same bytes.
+  double gb_per_s = 0;  ///< One read and one write of the matrix over time_us.
+  /// With reduce_once: of a kernel that has the launch of the chosen one, loads, reduces once and stores.
+  std::optional<double> reduce_once_us;
+  std::optional<std::string> no_reduce_once;  ///< With reduce_once: why there is no such time.
+  std::vector<BenchVariant> variants;         ///< With all_variants: every configuration of the table's sweep.
 };
 struct BenchOptions {
   WorkerCommand worker;
   WorkerSettings settings;
   TimingPlan plan;
   bool all_variants = false;
+  bool reduce_once = false;
   std::function<void(const Progress&)> progress;
 };
 /// `choose` maps a problem to the configuration that dispatch would use. Configurations are compiled and (briefly)

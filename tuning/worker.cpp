@@ -141,6 +141,11 @@ double Worker::copy_limit_us(const Problem& problem, const TimingPlan& plan, dou
   return impl_->call<double>("copy_limit", {{"problem", encode(problem)}, {"plan", encode(plan)}}, timeout_s);
 }
 
+TimeResult Worker::reduce_once(const Problem& problem, const Config& config, const TimingPlan& plan, double timeout_s) {
+  return impl_->call<TimeResult>(
+      "reduce_once", {{"problem", encode(problem)}, {"config", encode(config)}, {"plan", encode(plan)}}, timeout_s);
+}
+
 const std::string& Worker::last_activity() const noexcept {
   return impl_->activity;
 }

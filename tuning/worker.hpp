@@ -45,6 +45,7 @@ int worker_main(const Registry& registry, const jit::Sources& sources, const std
 struct CompileResult {
   std::string code_hash, source_hash;
   jit::Resources resources;
+  std::optional<double> compile_s;  ///< As jit::CompiledKernel::compile_s.
   std::optional<std::string> error;
 };
 
@@ -78,6 +79,9 @@ class Worker {
                                double timeout_s);
   /// The limit: the faster of a memcpy and a vectorised copy kernel over the same bytes, microseconds.
   double copy_limit_us(const Problem& problem, const TimingPlan& plan, double timeout_s);
+  /// Times of a kernel that has the launch of the configuration, loads, reduces once over the same threads and stores
+  /// (kernels_src/bench/reduce_once.cu), or why there is none.
+  TimeResult reduce_once(const Problem& problem, const Config& config, const TimingPlan& plan, double timeout_s);
   /// Candidate that the worker last said it was about to run, for the reason of a quarantine.
   const std::string& last_activity() const noexcept;
 

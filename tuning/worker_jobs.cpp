@@ -6,12 +6,12 @@
 
 #include "device/cuda/cuda.hpp"
 #include "support/error.hpp"
+#include "tuning/bench_kernels.hpp"
 #include "tuning/simulation.hpp"
 
 namespace softmax_dispatch::tuning {
 namespace {
 
-constexpr char kCopyKernel[] = "copy";
 constexpr std::int64_t kCopyThreads[] = {128, 256, 512, 1024};
 
 /// The driver decides which NVRTC fits, also where this worker only compiles; 0 where there is no driver.
@@ -70,6 +70,7 @@ CompileResult WorkerJobs::compile(const Config& config) {
     result.code_hash = std::move(kernel.code_hash);
     result.source_hash = std::move(kernel.source_hash);
     result.resources = kernel.resources;
+    result.compile_s = kernel.compile_s;
   } catch (const Error& error) {
     result.error = error.what();
   }
@@ -78,6 +79,7 @@ CompileResult WorkerJobs::compile(const Config& config) {
 
 Macros WorkerJobs::macros_of(const Config& config) const {
   if (config.variant == kCopyKernel) return config.constants;
+  if (config.variant == kReduceOnceKernel) return {config.constants, config.dtype};
   return registry_.at(config.variant).macros(config.dtype, config.constants);
 }
 
@@ -178,6 +180,23 @@ double WorkerJobs::copy_limit_us(const Problem& problem, const TimingPlan& plan)
     kernels.push_back({copy, &loaded(copy), copy_geometry(floats, threads), floats});
   }
   return measurer_->copy_limit_us(problem, kernels, plan);
+}
+
+TimeResult WorkerJobs::reduce_once(const Problem& problem, const Config& config, const TimingPlan& plan) {
+  const std::optional<Config> kernel = reduce_once_of(registry_, config);
+  if (!kernel) return {{}, fmt::format("{} does not reduce each row once in one launch", config.variant)};
+  announce_(to_string(*kernel));
+  try {
+    const Geometry geometry = registry_.at(config.variant).geometry(problem, config.constants);
+    const MeasureCandidate candidate{*kernel, &loaded(*kernel), geometry};
+    if (const Support fits = device().co_resident(*candidate.kernel, geometry); !fits) return {{}, fits.reason};
+    if (!measurer_) measurer_.emplace(device(), announce_);
+    return measurer_->time(problem, {&candidate, 1}, plan).front();
+  } catch (const Error& error) {
+    // As for a candidate: an instruction that the simulated device does not know.
+    if (error.code() != StatusCode::unsupported) throw;
+    return {{}, error.what()};
+  }
 }
 
 }  // namespace softmax_dispatch::tuning

@@ -28,6 +28,7 @@ class WorkerJobs {
   verify::Outcome verify(const Config& config, verify::Depth depth);
   std::vector<TimeResult> time(const Problem& problem, const std::vector<Config>& configs, const TimingPlan& plan);
   double copy_limit_us(const Problem& problem, const TimingPlan& plan);
+  TimeResult reduce_once(const Problem& problem, const Config& config, const TimingPlan& plan);
 
  private:
   /// Runs a configuration's kernel on a device.

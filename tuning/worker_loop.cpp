@@ -62,6 +62,7 @@ json answer(WorkerJobs& jobs, const json& request) {
   const auto plan = decode<TimingPlan>(request.at("plan"));
   if (operation == "time") return encode(jobs.time(problem, decode<std::vector<Config>>(request.at("configs")), plan));
   if (operation == "copy_limit") return jobs.copy_limit_us(problem, plan);
+  if (operation == "reduce_once") return encode(jobs.reduce_once(problem, decode<Config>(request.at("config")), plan));
   throw_error(StatusCode::internal, "the worker knows no operation '{}'", operation);
 }
 

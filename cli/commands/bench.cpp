@@ -70,8 +70,9 @@ std::string summary_line(const std::string& name, const std::vector<tuning::Benc
                      count == 1 ? "" : "s");
 }
 
-std::string rows_text(const std::vector<tuning::BenchRow>& rows, bool all_variants) {
+std::string rows_text(const std::vector<tuning::BenchRow>& rows, bool all_variants, bool reduce_once) {
   std::vector<std::string> header{"problem", "chosen", "time us", "limit us", "time / limit", "GB/s"};
+  if (reduce_once) header.insert(header.end(), {"reduce us", "time / reduce"});
   if (all_variants) header.insert(header.end(), {"best", "best us", "chosen / best"});
   TextTable table(header);
   for (const tuning::BenchRow& row : rows) {
@@ -80,6 +81,12 @@ std::string rows_text(const std::vector<tuning::BenchRow>& rows, bool all_varian
       cells.push_back(fmt::format("{:.3f}", value));
     }
     cells.push_back(fmt::format("{:.1f}", row.gb_per_s));
+    if (reduce_once && row.reduce_once_us) {
+      for (const double value : {*row.reduce_once_us, row.time_us / *row.reduce_once_us})
+        cells.push_back(fmt::format("{:.3f}", value));
+    } else if (reduce_once) {
+      cells.insert(cells.end(), {"-", "-"});
+    }
     if (all_variants) {
       const auto [config, time_us] = best_of(row);
       cells.insert(cells.end(),
@@ -98,6 +105,10 @@ std::string rows_text(const std::vector<tuning::BenchRow>& rows, bool all_varian
   });
   text += summary_line(fmt::format("time / limit, limit < {} us", kShortLimitUs), rows, [](const auto& row) {
     return row.limit_us < kShortLimitUs ? Ratio(row.time_us / row.limit_us) : std::nullopt;
+  });
+  text += summary_line(fmt::format("time / reduce, limit < {} us", kShortLimitUs), rows, [](const auto& row) {
+    const bool is_short = row.limit_us < kShortLimitUs;
+    return is_short && row.reduce_once_us ? Ratio(row.time_us / *row.reduce_once_us) : std::nullopt;
   });
   return text;
 }
@@ -127,6 +138,8 @@ Json rows_json(const std::vector<tuning::BenchRow>& rows, const DeviceInfo& devi
                     {"device", device.name},
                     {"simulated", device.simulated},
                     {"variants", std::move(variants)}});
+    if (row.reduce_once_us) json.back()["reduce_once_us"] = *row.reduce_once_us;
+    if (row.no_reduce_once) json.back()["no_reduce_once"] = *row.no_reduce_once;
   }
   return json;
 }
@@ -159,12 +172,13 @@ int run(const BenchOptions& options) {
   bench.settings = worker_settings(device, cache.path(), open_nvrtc(device.limits)->path());
   bench.plan = {options.protocol, kReplays, options.seed};
   bench.all_variants = options.all_variants;
+  bench.reduce_once = options.reduce_once;
   bench.progress = [&](const tuning::Progress& progress) { line.update(progress); };
   const auto rows = tuning::bench(options.problems, candidates, choose, bench, registry());
   if (options.json) {
     print_json(rows_json(rows, device));
   } else {
-    print(rows_text(rows, options.all_variants) + origin_text(device));
+    print(rows_text(rows, options.all_variants, options.reduce_once) + origin_text(device));
   }
   return kDone;
 }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct Row {
   jit::Resources resources;
   std::int64_t shared_bytes = 0;
   double occupancy = 0;
+  std::optional<double> compile_s;
   std::string why_not;  ///< Why it can never be chosen; "" where it can.
   bool failed = false;  ///< It did not compile.
 };
@@ -63,6 +65,7 @@ Json variant_json(const Variant& variant) {
 Json row_json(const Row& row) {
   Json json{{"dtype", to_string(row.dtype)}, {"constants", json_of(row.constants)}};
   add_resources(json, row.resources, row.shared_bytes, row.occupancy);
+  if (row.compile_s) json["compile_s"] = *row.compile_s;
   json["eligible"] = row.why_not.empty();
   if (!row.why_not.empty()) json["reason"] = row.why_not;
   return json;
@@ -100,6 +103,7 @@ Row row_of(const Config& config, const tuning::CompileResult& result, const Targ
           result.resources,
           0,
           0,
+          result.compile_s,
           {},
           result.error.has_value()};
   if (row.failed) {
@@ -159,12 +163,12 @@ std::string variants_text(const ListOptions& options) {
 
 std::string rows_text(const std::vector<Row>& rows) {
   TextTable table({"variant", "dtype", "constants", "registers", "stack", "spill stores", "spill loads", "shared",
-                   "occupancy", "eligible"});
+                   "occupancy", "compile s", "eligible"});
   for (const Row& row : rows) {
     const jit::Resources& r = row.resources;
     std::vector<std::string> cells{std::string(row.variant->id()), to_string(row.dtype), to_string(row.constants)};
     if (row.failed) {
-      cells.resize(cells.size() + 6);
+      cells.resize(cells.size() + 7);
     } else {
       for (const std::int64_t value :
            {std::int64_t{r.registers}, std::int64_t{r.stack_bytes}, std::int64_t{r.spill_store_bytes},
@@ -172,6 +176,7 @@ std::string rows_text(const std::vector<Row>& rows) {
         cells.push_back(std::to_string(value));
       }
       cells.push_back(fmt::format("{:.3f}", row.occupancy));
+      cells.push_back(row.compile_s ? fmt::format("{:.2f}", *row.compile_s) : "");
     }
     cells.push_back(row.why_not.empty() ? "yes" : "no: " + row.why_not);
     table.add(std::move(cells));

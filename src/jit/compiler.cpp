@@ -1,5 +1,6 @@
 #include "jit/compiler.hpp"
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -54,7 +55,9 @@ CompiledKernel Compiler::compile(const std::string& id, const Macros& macros, co
     if (const auto text = cache_->get(key)) entry = parse_entry(*text);
   }
   if (!entry) {
+    const auto begin = std::chrono::steady_clock::now();
     NvrtcOutput output = nvrtc_->compile(id, sources_.text(id), sources_.headers(), arch, options);
+    kernel.compile_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     log(LogLevel::debug, "compiled {} {} for {}: {}", id, to_string(macros), arch, output.log);
     check_entry(id, output.log);
     entry = Entry{parse_resources(output.log), hash_hex(output.image),

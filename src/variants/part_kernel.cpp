@@ -315,4 +315,22 @@ Geometry PartKernel::geometry(const Problem& problem, const Constants& constants
   return shape;
 }
 
+std::optional<Constants> PartKernel::reduce_once(const Constants& constants) const {
+  switch (traits_.exchange) {
+    case Exchange::none: {
+      Constants macros = reduce_once_over(ReduceOver::block, constants);
+      macros["PARTS"] = 1;
+      return macros;
+    }
+    case Exchange::cluster:
+      return reduce_once_over(ReduceOver::cluster, constants);
+    case Exchange::slots:
+      return reduce_once_over(ReduceOver::grid, constants);
+    case Exchange::ring:
+    case Exchange::launches:
+      break;
+  }
+  return std::nullopt;
+}
+
 }  // namespace softmax_dispatch

@@ -23,6 +23,12 @@ Constants Variant::compile_time(const Constants& constants) const {
   return result;
 }
 
+Constants Variant::reduce_once_over(ReduceOver over, const Constants& constants) const {
+  Constants macros = compile_time(constants);
+  macros["OVER"] = static_cast<std::int64_t>(over);
+  return macros;
+}
+
 Macros Variant::macros(DType dtype, const Constants& constants) const {
   const bool several = dtypes().size() > 1;
   return {compile_time(constants), several ? std::optional(dtype) : std::nullopt};

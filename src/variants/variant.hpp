@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <softmax_dispatch/problem.hpp>
 #include <string>
 #include <string_view>
@@ -38,6 +39,9 @@ struct Axis {
 /// Values to try per axis, as a sweep file gives them, e.g. {"THREADS": {128, 256}}. Values of GRID are blocks per SM
 /// there.
 using Ladders = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
+/// What kernels_src/bench/reduce_once.cu reduces a row over: its macro OVER.
+enum class ReduceOver : std::int64_t { lanes = 0, tile = 1, block = 2, cluster = 3, grid = 4 };
 
 /// One kernel file and what the host must know of it. Stateless; one object per variant, alive as long as the process.
 class Variant {
@@ -93,12 +97,20 @@ class Variant {
   /// Launch of a supported problem with M, N >= 1.
   virtual Geometry geometry(const Problem& problem, const Constants& constants) const = 0;
 
+  /// The macros, besides the type, with which kernels_src/bench/reduce_once.cu has the launch and the threads of a row
+  /// of this kernel; nothing where the kernel is of another shape. What it takes is a floor for this one.
+  virtual std::optional<Constants> reduce_once(const Constants& /*constants*/) const { return std::nullopt; }
+
   /// The constants that are macros, i.e. without the launch parameters.
   Constants compile_time(const Constants& constants) const;
   /// What the kernel is compiled with.
   Macros macros(DType dtype, const Constants& constants) const;
 
   bool computes(DType dtype) const;
+
+ protected:
+  /// compile_time() with OVER.
+  Constants reduce_once_over(ReduceOver over, const Constants& constants) const;
 };
 
 }  // namespace softmax_dispatch

@@ -247,4 +247,8 @@ Geometry VectorKernel::geometry(const Problem& problem, const Constants& constan
   return shape;
 }
 
+std::optional<Constants> VectorKernel::reduce_once(const Constants& constants) const {
+  return reduce_once_over(traits_.place == RowPlace::tile ? ReduceOver::tile : ReduceOver::lanes, constants);
+}
+
 }  // namespace softmax_dispatch

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -49,6 +50,7 @@ class VectorKernel : public Variant {
   std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const override;
   std::int64_t rows_per_block(const Constants& constants) const override;
   Geometry geometry(const Problem& problem, const Constants& constants) const override;
+  std::optional<Constants> reduce_once(const Constants& constants) const override;
 
  private:
   bool has(std::string_view axis) const;

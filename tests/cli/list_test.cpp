@@ -87,6 +87,15 @@ TEST(List, ResourcesOfEveryConfiguration) {
   }
 }
 
+TEST(List, ResourcesHaveTheTimeOfTheCompiler) {
+  const Finished result = run({"list", "--arch", "sm_75", "--resources", "--variant", "v4_branchy", "--json"},
+                              {{"SOFTMAX_DISPATCH_CACHE", "off"}});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto rows = result.json().at(0).at("resources");
+  ASSERT_FALSE(rows.empty());
+  for (const auto& row : rows) EXPECT_GT(row.value("compile_s", 0.0), 0) << row.dump();
+}
+
 TEST(List, ResourcesWithoutNvrtc) {
   const Finished result =
       run({"list", "--arch", "sm_75", "--resources"}, {{"SOFTMAX_DISPATCH_NVRTC", "/no/such/libnvrtc.so"}});

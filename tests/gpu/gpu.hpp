@@ -22,8 +22,10 @@ class Gpu {
 
   std::shared_ptr<const LoadedKernel> load(const Variant& variant, const Constants& constants,
                                            DType dtype = DType::f32) {
-    const std::string id(variant.id());
-    return device_->load(compiler_.compile(id, variant.macros(dtype, constants), device_->info().arch).image, id, {});
+    return load(std::string(variant.id()), variant.macros(dtype, constants));
+  }
+  std::shared_ptr<const LoadedKernel> load(const std::string& id, const Macros& macros) {
+    return device_->load(compiler_.compile(id, macros, device_->info().arch).image, id, {});
   }
 
  private:

@@ -70,6 +70,8 @@ TEST_F(CompilerTest, FindsACompiledKernelInTheCache) {
   EXPECT_EQ(second.source_hash, first.source_hash);
   EXPECT_EQ(second.resources, first.resources);
   EXPECT_GT(first.resources.registers, 0);
+  EXPECT_GT(first.compile_s.value_or(0), 0);
+  EXPECT_EQ(second.compile_s, std::nullopt);
 }
 
 // What a simulated device runs belongs to the same code: the same hash and resources, from one compilation.
@@ -188,7 +190,7 @@ TEST_F(CompilerTest, DoesNotKnowOtherSources) {
 
 TEST(Sources, OfTheProductAreKernelsAndHeaders) {
   const Sources& product = Sources::product();
-  EXPECT_THAT(product.ids(), ::testing::IsSupersetOf({"v1", "v7", "v9", "copy"}));
+  EXPECT_THAT(product.ids(), ::testing::IsSupersetOf({"v1", "v7", "v9", "copy", "reduce_once"}));
   EXPECT_FALSE(product.has("bench/copy"));
   EXPECT_FALSE(product.headers().empty());
   for (const Header& header : product.headers()) {

@@ -94,6 +94,41 @@ TEST_F(OnSimulatedT4, BenchIsOfTheModel) {
               HasSubstr("times of a model, not measured: on the simulated Tesla T4 (sm_75)"));
 }
 
+TEST_F(OnSimulatedT4, BenchHasTheTimeOfAKernelThatReducesOnce) {
+  // The rule that chooses where there is no table of the type takes kernels of which there is such a twin.
+  const std::vector<std::string> asked{"bench",        "--problem",    "f16:1x1",  "f16:512x1023",
+                                       "f16:2048x300", "f32:1024x257", "--device", "sim"};
+  std::vector<std::string> arguments = asked;
+  arguments.insert(arguments.end(), {"--reduce-once", "--json"});
+  const Finished result = run(arguments);
+  ASSERT_EQ(result.code, 0) << result.err;
+  const auto rows = result.json();
+  const double launch_us = rows.at(0).at("limit_us");
+  int timed = 0;
+  for (const auto& row : rows) {
+    ASSERT_NE(row.contains("reduce_once_us"), row.contains("no_reduce_once")) << row.dump();
+    if (!row.contains("reduce_once_us")) continue;
+    EXPECT_GE(row.at("reduce_once_us"), launch_us) << row.dump();
+    EXPECT_LE(row.at("reduce_once_us"), row.at("time_us")) << row.dump();
+    ++timed;
+  }
+  EXPECT_GE(timed, 2);
+  arguments.pop_back();
+  EXPECT_THAT(run(arguments).out,
+              AllOf(HasSubstr("| reduce us | time / reduce |"), HasSubstr("\ntime / reduce, limit")));
+  EXPECT_THAT(run(asked).out, Not(HasSubstr("reduce")));
+}
+
+TEST_F(OnSimulatedT4, BenchOfEveryLengthInRanges) {
+  const Finished result = run({"bench", table(), "--problem", "f32:256x256", "--N", "211:212", "250:251", "--bytes",
+                               "64K", "--device", "sim", "--json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::vector<std::string> problems;
+  for (const auto& row : result.json()) problems.push_back(row.at("problem"));
+  EXPECT_THAT(problems, ::testing::ElementsAre("f32:256x256", "f32:77x211", "f32:77x212", "f32:65x250", "f32:65x251"))
+      << "as many rows as 16384 elements make";
+}
+
 TEST_F(OnSimulatedT4, AnInterruptedTuneLeavesAValidPartialTable) {
   const std::filesystem::path out = folder_->path() / "partial.yaml", journal = out.string() + ".journal.jsonl";
   Program tune({"--arch", "sm_75", "--out", out, "--effort", "quick", "--N", "200:256", "--device", "sim"},

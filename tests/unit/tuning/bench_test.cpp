@@ -41,6 +41,33 @@ TEST_F(BenchTest, TimesTheChoiceAgainstTheCopyLimit) {
   EXPECT_TRUE(rows[0].variants.empty());
 }
 
+TEST_F(BenchTest, TimesTheKernelThatReducesOnceWithTheLaunchOfTheChoice) {
+  options_.reduce_once = true;
+  const Problem halves{DType::f16, 4, 60};
+  const auto rows = bench(
+      {{DType::f32, 4, 64}, {DType::f32, 4, 65}, halves}, {},
+      [](const Problem& problem) {
+        if (problem.N > 64) return kUnbounded64;
+        return Config{kSoundShort, kShort.constants, problem.dtype};
+      },
+      options_, planted_registry());
+  ASSERT_EQ(rows.size(), 3U);
+  for (const std::size_t i : {0U, 2U}) {
+    EXPECT_NEAR(rows[i].reduce_once_us.value_or(0), 1.5 + 64 / 512.0, 1e-9) << to_string(rows[i].problem);
+    EXPECT_EQ(rows[i].no_reduce_once, std::nullopt);
+    EXPECT_GT(rows[i].time_us, rows[i].reduce_once_us);
+  }
+  EXPECT_EQ(rows[1].reduce_once_us, std::nullopt);
+  EXPECT_THAT(rows[1].no_reduce_once.value_or(""), HasSubstr(kSoundUnbounded));
+}
+
+TEST_F(BenchTest, NothingIsReducedOnceUnasked) {
+  const auto rows = bench(
+      {{DType::f32, 4, 64}}, {}, [](const Problem&) { return kShort; }, options_, planted_registry());
+  EXPECT_EQ(rows[0].reduce_once_us, std::nullopt);
+  EXPECT_EQ(rows[0].no_reduce_once, std::nullopt);
+}
+
 TEST_F(BenchTest, EveryVariantHasATimeOrAReason) {
   options_.all_variants = true;
   const std::vector<Config> candidates{kShort,

@@ -27,6 +27,12 @@ class FewShapes : public RowKernel {
     if (problem.M * problem.N > kMost) return Support::no("too large for a test");
     return RowKernel::supports(problem, constants, target);
   }
+  std::optional<Constants> reduce_once(const Constants& constants) const override {
+    if (id() != kSoundShort) return std::nullopt;
+    Constants macros{{"LANES", 32}, {"OVER", 0}, {"ROWS", 1}, {"STREAM", 0}, {"VEC_ITEMS", 1}};
+    macros["THREADS"] = constants.at("THREADS");
+    return macros;
+  }
 };
 
 RowKernelTraits unbounded() {
@@ -123,6 +129,7 @@ class PlantedDevice : public FakeDevice {
     const std::string& entry = entries_.at(launch.kernel);
     if (entry == kCrashInTiming) std::raise(SIGABRT);
     const double elements = static_cast<double>(launch.M * launch.N);
+    if (entry == "reduce_once") return 1.5 + launch.geometry.block / 512.0;
     if (entry == kSoundUnbounded) return 3 + elements / 500 + launch.geometry.block / 512.0;
     const bool faulty = entry == kWrong || entry == kSticky || entry == kCrash;
     return (2 + elements / 1000 + launch.geometry.block / 512.0) * (info_.simulated && faulty ? 0.5 : 1.0);

@@ -16,7 +16,7 @@ namespace softmax_dispatch::tuning::testing {
 
 /// Names of the variants. `sound_*` are right. The others have a fault that must cost themselves alone.
 inline constexpr char kSoundUnbounded[] = "sound_unbounded";  ///< Any N; slow. This and the next compute f16 too.
-inline constexpr char kSoundShort[] = "sound_short";          ///< N <= ITEMS * THREADS; fast.
+inline constexpr char kSoundShort[] = "sound_short";          ///< N <= ITEMS * THREADS; fast. Has a reduce_once().
 inline constexpr char kWrong[] = "wrong";                     ///< Skips the last row.
 inline constexpr char kCrash[] = "crash";                     ///< Ends its process by SIGABRT while it is verified.
 inline constexpr char kSticky[] = "sticky";  ///< Loses the device while it is verified, at a length that none times.

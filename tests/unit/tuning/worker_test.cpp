@@ -49,7 +49,10 @@ TEST_F(WorkerTest, CompilesAndFillsTheSharedCache) {
   EXPECT_EQ(result.source_hash, jit::Sources::product().hash("v2"));
   EXPECT_GT(result.resources.registers, 0);
   EXPECT_FALSE(std::filesystem::is_empty(settings().cache));
-  EXPECT_EQ(Worker(worker_command("product"), settings()).compile(kV2, 120).code_hash, result.code_hash);
+  EXPECT_GT(result.compile_s.value_or(0), 0);
+  const CompileResult cached = Worker(worker_command("product"), settings()).compile(kV2, 120);
+  EXPECT_EQ(cached.code_hash, result.code_hash);
+  EXPECT_EQ(cached.compile_s, std::nullopt);
   EXPECT_THAT(worker.nvrtc_build(), HasSubstr("."));
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -166,6 +167,22 @@ TEST(PartKernel, ExtremesAndBoundariesAreSupported) {
       }
     }
   }
+}
+
+TEST(PartKernel, WhatReducesOnceHasAKernelThatDoesNothingElse) {
+  const auto over = [](const char* id) -> std::optional<std::int64_t> {
+    const Variant& variant = registry().at(id);
+    const auto macros = variant.reduce_once(variant.extremes(DType::f32, kH200).front());
+    if (!macros) return std::nullopt;
+    EXPECT_GE(macros->at("PARTS"), 1) << id;
+    EXPECT_FALSE(macros->contains("GRID")) << id << ": no macro";
+    return macros->at("OVER");
+  };
+  EXPECT_EQ(over("held"), 2);
+  EXPECT_EQ(over("clusters"), 3);
+  EXPECT_EQ(over("split"), 4);
+  EXPECT_EQ(over("map_merge"), std::nullopt) << "two launches";
+  EXPECT_EQ(over("ring"), std::nullopt) << "parts of several rows at once";
 }
 
 }  // namespace

@@ -103,5 +103,14 @@ TEST(VectorKernel, CompleteServesEveryTypeUpToTheCapacity) {
   }
 }
 
+TEST(VectorKernel, HasAKernelThatReducesOnceAndDoesNothingElse) {
+  Constants expected = kLanes;
+  expected["OVER"] = 0;
+  EXPECT_EQ(registry().at("lanes").reduce_once(kLanes), expected);
+  expected = kTile;
+  expected["OVER"] = 1;
+  EXPECT_EQ(registry().at("tile").reduce_once(kTile), expected);
+}
+
 }  // namespace
 }  // namespace softmax_dispatch
