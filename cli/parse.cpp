@@ -155,11 +155,15 @@ void declare_bench(CLI::App& app, Texts& texts) {
   app.add_option("--problem", texts.problems,
                  "DTYPE:MxN, several or repeated; core (or f16:core) stands for 38 shapes in common use")
       ->type_name("P ...");
-  app.add_option("--N", texts.lengths, "Every row length in these ranges, with as many rows as --bytes holds")
-      ->type_name("LO:HI ...");
+  CLI::Option* const lengths =
+      app.add_option("--N", texts.lengths, "Every row length in these ranges, with as many rows as --bytes holds")
+          ->type_name("LO:HI ...");
   app.add_option("--bytes", texts.bytes, "With --N: size of the matrix, with K, M or G for 2^10, 2^20 or 2^30 [64M]")
-      ->type_name("SIZE");
-  app.add_option("--dtype", texts.dtype, "With --N: element types, with commas between them [f32]")->type_name("LIST");
+      ->type_name("SIZE")
+      ->needs(lengths);
+  app.add_option("--dtype", texts.dtype, "With --N: element types, with commas between them [f32]")
+      ->type_name("LIST")
+      ->needs(lengths);
   app.add_flag("--all-variants", texts.all_variants, "Time every configuration of the sweep beside the chosen one");
   app.add_flag("--reduce-once", texts.reduce_once,
                "Time a kernel that loads, reduces once in the same launch and stores beside it");

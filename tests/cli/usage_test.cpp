@@ -69,6 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"BenchNegative", {"bench", "--problem", "f32:8x-8"}, {"8x-8"}},
         Case{"BenchCoreOfNoType", {"bench", "--problem", "f17:core"}, {"f17:core"}},
         Case{"BenchRangeOfOne", {"bench", "--N", "8:9", "10"}, {"--N is '10'", "LO:HI"}},
+        Case{"BenchBytesWithoutLengths", {"bench", "--problem", "f32:8x8", "--bytes", "64M"}, {"--bytes requires --N"}},
+        Case{"BenchTypeWithoutLengths", {"bench", "--problem", "f32:8x8", "--dtype", "f16"}, {"--dtype requires --N"}},
         Case{"BenchBytesOfNoUnit", {"bench", "--N", "8:9", "--bytes", "64MB"}, {"--bytes is '64MB'", "64 * 2^20"}},
         Case{"BenchBytesOverflow", {"bench", "--N", "8:9", "--bytes", "9000000000G"}, {"--bytes is '9000000000G'"}},
         Case{"BenchRowLongerThanBytes",
