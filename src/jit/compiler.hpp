@@ -23,7 +23,7 @@ struct CompiledKernel {
   std::string code_hash;    ///< Of the cubin, also where the image is PTX. A verification record belongs to this hash.
   std::string source_hash;  ///< Of source and headers.
   Resources resources;
-  std::optional<double> compile_s;  ///< What NVRTC took; nothing where the kernel came from the cache.
+  std::optional<double> compile_s = {};  ///< What NVRTC took; nothing where the kernel came from the cache.
 };
 
 /// Turns (id, macros, architecture) into a cubin: from the cache, else with NVRTC. Thread-safe; the
