@@ -75,10 +75,9 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   constexpr std::int64_t kLeast = 32;
   const std::int64_t few = narrow ? 3 : 4;
   const bool beside_shared = value_of(constants, "SHARED_ITEMS") > 0 && items >= few;
-  const std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
+  std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
   constexpr std::int64_t kLeastOfCluster = 40;
-  if (traits_.exchange == Exchange::cluster && items > 3)
-    return std::max(kLeastOfCluster, held) + (beside_shared ? 8 : 0);
+  if (traits_.exchange == Exchange::cluster && items > 3) held = std::max(kLeastOfCluster, held);
   // A block that walks over rows has its place in them to keep.
   const bool walks = traits_.exchange == Exchange::slots && items >= 2;
   return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);

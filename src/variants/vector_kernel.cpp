@@ -50,10 +50,6 @@ std::vector<DType> VectorKernel::dtypes() const {
   return {kDTypes.begin(), kDTypes.end()};
 }
 
-bool VectorKernel::has(std::string_view axis) const {
-  return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& one) { return one.name == axis; });
-}
-
 const char* VectorKernel::capacity_axis() const {
   return traits_.place == RowPlace::tile ? "ITEMS" : "VEC_ITEMS";
 }
@@ -136,7 +132,7 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
   if (items * elements * lanes - spare_elements(problem.dtype, items) < problem.N) ++items;
   constants.try_emplace(capacity_axis(), items);
   constants.try_emplace("STREAM", 1);
-  if (has("ROWS")) constants.try_emplace("ROWS", 1);
+  if (traits_.place == RowPlace::lanes) constants.try_emplace("ROWS", 1);
   return constants;
 }
 

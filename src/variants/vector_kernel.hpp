@@ -53,7 +53,6 @@ class VectorKernel : public Variant {
   std::optional<Constants> reduce_once(const Constants& constants) const override;
 
  private:
-  bool has(std::string_view axis) const;
   const char* capacity_axis() const;     ///< "VEC_ITEMS" or "ITEMS".
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
   std::int64_t spare_elements(DType dtype, std::int64_t items) const;
