@@ -63,9 +63,9 @@ struct Copy {
   std::size_t bytes = 0;
 };
 
-/// What work in a stream is ordered by. Neither number is ever used again in the process.
+/// What work in a stream is ordered by. An id is never used again in the process.
 struct StreamUse {
-  std::uint64_t stream = 0;   ///< Id of the stream, whatever handle names it.
+  std::uint64_t stream = 0;   ///< Id of the stream, whatever handle names it; during a capture the handle.
   std::uint64_t capture = 0;  ///< Id of the capture under way in it; 0: none.
   void* graph = nullptr;      ///< The graph that the capture makes.
 };

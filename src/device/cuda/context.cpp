@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "device/cuda/cuda.hpp"
 #include "device/cuda/handles.hpp"
 
@@ -28,18 +30,21 @@ bool is_capturing(Stream stream) {
 
 StreamUse stream_use(Stream stream) {
   StreamUse use;
-  unsigned long long id = 0;
-  check(driver().StreamGetId(stream, &id), "identify a stream");
-  use.stream = id;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
   cuuint64_t capture = 0;
   CUgraph graph = nullptr;
   const CUresult result = driver().StreamGetCaptureInfo(stream, &status, &capture, &graph, nullptr, nullptr);
-  if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return use;  // as in is_capturing()
-  check(result, "ask for the capture of a stream");
-  if (status == CU_STREAM_CAPTURE_STATUS_NONE) return use;
-  use.capture = capture;
-  use.graph = graph;
+  if (result != CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) check(result, "ask for the capture of a stream");  // is_capturing()
+  if (result == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE) {
+    // The driver does not tell the id of a stream that is being captured: being asked for it ends the capture.
+    use.stream = reinterpret_cast<std::uintptr_t>(static_cast<CUstream>(stream));
+    use.capture = capture;
+    use.graph = graph;
+    return use;
+  }
+  unsigned long long id = 0;
+  check(driver().StreamGetId(stream, &id), "identify a stream");
+  use.stream = id;
   return use;
 }
 

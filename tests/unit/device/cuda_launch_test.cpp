@@ -143,7 +143,7 @@ class CudaStream : public CudaLaunch {
   }
   GraphHandle end_capture() {
     CUgraph graph = nullptr;
-    driver().StreamEndCapture(stream_.get(), &graph);
+    EXPECT_EQ(driver().StreamEndCapture(stream_.get(), &graph), CUDA_SUCCESS);
     return GraphHandle(graph);
   }
   StreamHandle stream_;
@@ -160,9 +160,11 @@ TEST_F(CudaStream, IsKnownByItsIdAndItsCapture) {
   EXPECT_EQ(use.capture, 0U);
   driver().StreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_GLOBAL);
   const StreamUse capturing = stream_use(stream_.get());
-  EXPECT_EQ(capturing.stream, use.stream);
+  EXPECT_EQ(capturing.stream, stream_use(stream_.get()).stream);
   EXPECT_NE(capturing.capture, 0U);
-  EXPECT_EQ(capturing.graph, end_capture().get());
+  const GraphHandle graph = end_capture();
+  EXPECT_TRUE(graph) << "asking for the id of a stream ends its capture";
+  EXPECT_EQ(capturing.graph, graph.get());
   EXPECT_EQ(stream_use(stream_.get()).capture, 0U);
   state().other_stream_captures = true;
   EXPECT_EQ(stream_use({}).capture, 0U) << "the driver's refusal to answer is no error";

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "unit/device/fake_driver/state.hpp"
@@ -29,6 +30,7 @@ struct Graph {
 struct Stream {
   unsigned long long id = 0, capture = 0;
   Graph* capturing = nullptr;
+  bool invalidated = false;  ///< The capture under way: a call that it forbids was made.
 };
 struct Event {
   double time_us = 0;
@@ -272,6 +274,10 @@ const std::map<std::string, void*>& entry_points() {
          return CUDA_SUCCESS;
        })},
       {"cuStreamGetId", address_of(+[](CUstream stream, unsigned long long* id) {
+         if (stream && stream_of(stream)->capturing) {
+           stream_of(stream)->invalidated = true;
+           return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+         }
          *id = stream ? stream_of(stream)->id : 1000000;
          return CUDA_SUCCESS;
        })},
@@ -279,12 +285,19 @@ const std::map<std::string, void*>& entry_points() {
          if (stream_of(stream)->capturing) return CUDA_ERROR_ILLEGAL_STATE;
          stream_of(stream)->capturing = new Graph;
          stream_of(stream)->capture = ++g_state.ids;
+         stream_of(stream)->invalidated = false;
          ++g_state.live_graphs;
          return CUDA_SUCCESS;
        })},
       {"cuStreamEndCapture", address_of(+[](CUstream stream, CUgraph* graph) {
-         *graph = handle_of<CUgraph>(stream_of(stream)->capturing);
-         stream_of(stream)->capturing = nullptr;
+         Graph* const captured = std::exchange(stream_of(stream)->capturing, nullptr);
+         *graph = nullptr;
+         if (stream_of(stream)->invalidated) {
+           delete captured;
+           --g_state.live_graphs;
+           return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+         }
+         *graph = handle_of<CUgraph>(captured);
          return CUDA_SUCCESS;
        })},
       {"cuStreamIsCapturing", address_of(+[](CUstream stream, CUstreamCaptureStatus* status) {
