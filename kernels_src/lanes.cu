@@ -27,6 +27,7 @@ struct Rows {
 extern "C" __global__ void __launch_bounds__(THREADS) lanes(const Storage* x, Storage* y, long long M, long long N) {
   const int lane = static_cast<int>(threadIdx.x) % LANES;
   const Rows rows(x, y, static_cast<long long>(blockIdx.x) * kBlockRows + threadIdx.x / LANES, M, N);
+  const bool others = skew_of(x) != 0 || skew_of(y) != 0 || N % kVector != 0;
 
   wait_for_previous_kernel();
   uint4 fetched[ROWS][VEC_ITEMS];
@@ -38,6 +39,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) lanes(const Storage* x, St
     Share<LANES> share;
     const float m = group_max<LANES>(share.open(fetched[j], rows.of[j], lane));
     const float sum = group_sum<LANES>(share.exponentials(m));
-    share.store(rows.of[j], lane, reciprocal(sum));
+    uint4 softmax[VEC_ITEMS];
+    share.pack(reciprocal(sum), softmax);
+    store<LANES>(softmax, rows.of[j], lane, others);
   }
 }

@@ -2,9 +2,10 @@
 // Parts are handed out by tickets as blocks become free, so that none waits for a slower one, and are loaded by bulk
 // copies STAGES - LAG - 1 ahead. A block reduces its part, publishes the state, and writes the part that it reduced LAG
 // parts ago, whose row's other states have arrived meanwhile. It publishes before it waits: both parts may be of one
-// row. Launched cooperatively: blocks wait for each other's
-// states. Reads 1 and writes 1 element per element, and takes one exponential, which waits in the element's place.
-// M * PARTS slots of workspace; N <= PARTS * THREADS * VEC_ITEMS vectors less one.
+// row. Launched cooperatively: blocks wait for each other's states. Reads 1 and writes 1 element per element, and takes
+// one exponential, which waits in the element's place.
+// M * PARTS slots of workspace; N <= PARTS * THREADS * VEC_ITEMS vectors; a row that is not aligned and has no room for
+// what precedes it in its first vector goes by elements.
 #include "common/bulk.cuh"
 #include "common/exchange.cuh"
 #include "common/kept.cuh"
@@ -44,6 +45,10 @@ struct Ring {
     const bool whole = part.row.same_skew && part.row.whole(part.first * kVector) &&
                        part.row.whole((part.first + kStageVectors - 1) * kVector);
     tasks[stage] = {static_cast<int>(ticket), whole, part};
+    if (!part.row.by_vectors()) {
+      loaded[stage].arm(0);
+      return;
+    }
     uint4* const to = ring_stages + stage * kStageVectors;
     int from = part.first;
     int end = (part.row.end + kVector - 1) / kVector;
@@ -74,8 +79,10 @@ __device__ inline float2 reduce(const Task& task, uint4* stage) {
   if (!task.whole) {
 #pragma unroll 1
     for (int number = first; number < kStageVectors; number += THREADS) {
+      const Row& row = task.part.row;
       const int at = position(task.part, number);
-      if (!task.part.row.whole(at)) stage[number] = own_elements(task.part.row, at, stage[number]);
+      if (row.by_vectors() && row.whole(at)) continue;
+      stage[number] = own_elements(row, at, row.by_vectors() ? stage[number] : row.fetch_own(at));
     }
   }
   uint4 v[VEC_ITEMS];

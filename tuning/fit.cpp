@@ -11,6 +11,7 @@
 #include "support/error.hpp"
 #include "tuning/fit_choice.hpp"
 #include "tuning/fit_data.hpp"
+#include "tuning/fit_subset.hpp"
 
 namespace softmax_dispatch::tuning {
 namespace {
@@ -40,7 +41,8 @@ table::Kernel kernel_of(const FitCandidate& candidate, const table::DeviceRecord
 /// Thresholds of one dtype.
 class OpFit {
  public:
-  OpFit(const FitData& data, double tie_pct) : data_(data), bands_(choose_bands(data, tie_pct)) {}
+  OpFit(const FitData& data, double tie_pct, std::size_t most_kernels)
+      : data_(data), bands_(choose_bands(fastest_few(data, most_kernels), tie_pct)) {}
 
   table::OpTable table(DType dtype) const {
     table::OpTable result;
@@ -117,7 +119,7 @@ class OpFit {
     threshold.runner_up = to_string(data_.candidates[best.second].config);
   }
 
-  const FitData& data_;
+  const FitData& data_;  ///< Of all candidates.
   std::vector<BandChoice> bands_;
 };
 
@@ -212,7 +214,8 @@ table::SweepRecord sweep_record(const Journal& journal) {
 
 }  // namespace
 
-table::Table fit(const Journal& journal, const Registry& registry, const table::Table* previous, double tie_pct) {
+table::Table fit(const Journal& journal, const Registry& registry, const table::Table* previous, double tie_pct,
+                 std::size_t most_kernels) {
   table::Table table;
   table.library_version = journal.run->library_version;
   table.device = journal.run->device;
@@ -233,7 +236,7 @@ table::Table fit(const Journal& journal, const Registry& registry, const table::
           "no configuration without a limit on N is compiled and verified for {}, so that long rows would have no "
           "kernel: see the rejected configurations for the reason",
           to_string(dtype));
-    table.tables.push_back(OpFit(all.back(), tie_pct).table(dtype));
+    table.tables.push_back(OpFit(all.back(), tie_pct, most_kernels).table(dtype));
   }
   if (dtypes.empty())
     throw_error(StatusCode::verification_failed, "the journal has no compiled configuration: tune again");

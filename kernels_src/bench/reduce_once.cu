@@ -46,6 +46,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     rows[j] = Row(x, y, first + j * kGroups, M, N, LANES * VEC_ITEMS * kVector);
     rows[j].keep();
   }
+  const bool others = skew_of(x) != 0 || skew_of(y) != 0 || N % kVector != 0;
 
   wait_for_previous_kernel();
   uint4 fetched[ROWS][VEC_ITEMS];
@@ -56,7 +57,9 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   for (int j = 0; j < ROWS; ++j) {
     Share<LANES> share;
     const float m = group_max<LANES>(share.open(fetched[j], rows[j], lane));
-    share.store(rows[j], lane, m);
+    uint4 times_maximum[VEC_ITEMS];
+    share.pack(m, times_maximum);
+    store<LANES>(times_maximum, rows[j], lane, others);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 constexpr unsigned kWarp = 32;
+constexpr int kWidth = static_cast<int>(kWarp);
 constexpr unsigned kFullMask = 0xffffffffu;
 constexpr float kFloatMax = 3.402823466e38f;  // FLT_MAX
 constexpr unsigned kWarps = THREADS / kWarp;  // of the block

@@ -155,7 +155,7 @@ __device__ inline float minus_infinity() {
   return __int_as_float(0xff800000);
 }
 
-// Elements by which p lies past a 16-byte boundary.
-__device__ inline int skew_of(const Storage* p) {
-  return static_cast<int>(reinterpret_cast<unsigned long long>(p) % 16) / kElementBytes;
+// Elements by which p lies past a multiple of so many vectors.
+__device__ inline int skew_of(const Storage* p, unsigned vectors = 1) {
+  return static_cast<int>(reinterpret_cast<unsigned long long>(p) % (16 * vectors)) / kElementBytes;
 }

@@ -1,4 +1,5 @@
-// One of PARTS parts of a row, in whole vectors: those that cover the row are dealt out evenly, in order.
+// One of PARTS parts of a row, in whole vectors: those that cover the row are dealt out evenly, in order. A row that is
+// one part is taken by lines; to place several by lines would take registers of the vectors.
 #pragma once
 
 #include "common/vectors.cuh"
@@ -14,7 +15,7 @@ struct Part {
   int first;
 
   __device__ Part(const Storage* x, Storage* y, long long r, int part, long long M, long long N)
-      : row(x, y, r, M, N, ROW_CAPACITY) {
+      : row(x, y, r, M, N, ROW_CAPACITY, 1, PARTS == 1) {
     const int vectors = (row.end + kVector - 1) / kVector;
     first = static_cast<int>(static_cast<long long>(vectors) * part / PARTS);
     const int last = static_cast<int>(static_cast<long long>(vectors) * (part + 1) / PARTS) * kVector;

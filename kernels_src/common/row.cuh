@@ -5,6 +5,8 @@
 
 #include "common/vector_access.cuh"
 
+constexpr int kLineVectors = 8;  // of a cache line
+
 struct Row {
   const Storage* x;          // of position 0
   Storage* y;                // where position 0 would be stored
@@ -22,8 +24,10 @@ struct Row {
   //
   // `capacity` is the number of elements that the row's threads have places for. Where a row of as many begins inside
   // of a vector, one more would have to cover it: position 0 is then its first element, and no access is by vectors.
+  // `by_lines`: where there are places enough, position 0 is the beginning of a cache line, and vectors may precede the
+  // row, so that a warp's access touches no line more than it must.
   __device__ Row(const Storage* matrix_x, Storage* matrix_y, long long r, long long M, long long N, int capacity,
-                 int rows = 1) {
+                 int rows = 1, bool by_lines = false) {
     const Storage* begin = row_start(matrix_x, r, N);
     Storage* out = row_start(matrix_y, r, N);
     const long long left = M - r;
@@ -31,6 +35,7 @@ struct Row {
     const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;
     skew = covered ? skew_of(begin) : 0;
     same_skew = covered && skew == skew_of(out);
+    if (by_lines && skew_of(begin, kLineVectors) + static_cast<int>(N) <= capacity) skew = skew_of(begin, kLineVectors);
     x = begin - skew;
     y = out - skew;
     // One row needs no minimum.
@@ -38,7 +43,7 @@ struct Row {
     end = skew + (left > 0 ? static_cast<int>(N) * within : 0);
     const int before = in_place ? 0 : at_most_a_vector(r, N);
     const int after = in_place ? 0 : at_most_a_vector(left - rows, N);
-    safe_begin = skew > before ? skew - before : 0;
+    safe_begin = skew % kVector <= before ? skew / kVector * kVector : skew;
     safe_end = covered ? end + after : 0;
   }
 
@@ -54,6 +59,9 @@ struct Row {
     __builtin_assume(__isGlobal(x));  // which it no longer sees
     __builtin_assume(__isGlobal(y));
   }
+
+  // Whether any of it may be accessed by vectors.
+  __device__ bool by_vectors() const { return safe_end > 0; }
 
   __device__ bool holds(int at) const { return static_cast<unsigned>(at - skew) < static_cast<unsigned>(end - skew); }
   __device__ bool whole(int at) const { return at >= skew && at + kVector <= end; }

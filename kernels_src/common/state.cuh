@@ -4,8 +4,6 @@
 #include "common/exponential.cuh"
 #include "common/group.cuh"
 
-constexpr int kWidth = static_cast<int>(kWarp);
-
 __device__ inline float2 no_elements() {
   return make_float2(minus_infinity(), 0.0f);
 }

@@ -49,9 +49,10 @@ struct Reach {
   __device__ bool whole() const {
     return whole(OFFSET);
   }
+  // By lines, first vectors may end before the row begins.
   template <int OFFSET>
   __device__ bool partly() const {
-    return partly(OFFSET);
+    return (OFFSET > 0 || at > -kVector) && partly(OFFSET);
   }
   __device__ bool whole(int offset) const { return static_cast<unsigned>(at + offset) < span; }
   __device__ bool partly(int offset) const { return at + offset < length; }

@@ -165,10 +165,7 @@ Support PartKernel::supports(const Problem& problem, const Constants& constants,
 std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) const {
   if (traits_.exchange == Exchange::launches) return kLongestRow;
   const std::int64_t vector = vector_elements(dtype);
-  const std::int64_t elements =
-      parts(constants) * value_of(constants, "THREADS") * vectors_of_thread(constants) * vector;
-  // Bulk copies are by whole vectors, and a row that begins late in its first needs one more.
-  return traits_.exchange == Exchange::ring ? elements - (vector - 1) : elements;
+  return parts(constants) * value_of(constants, "THREADS") * vectors_of_thread(constants) * vector;
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
@@ -217,7 +214,7 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
     full["PARTS"] = parts;
   }
-  // A misaligned row has one vector more, for which the ring must have room.
+  // Where a misaligned row has no room for what precedes it in its first vector, the ring is slow.
   const std::int64_t more = traits_.exchange == Exchange::ring ? 1 : 0;
   const std::int64_t items = ceil_div(of_thread + more, parts(full));
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(full, "SHARED_ITEMS") : 0;

@@ -166,8 +166,8 @@ bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t ele
   // Warps without a barrier are as good in any block.
   if (value_of(constants, "THREADS") != kDefaultThreads) return false;
   if (rows > 1 && rows * elements > 32) return false;
-  // Up to three vectors of a lane do, too: a longer row takes more lanes.
-  return lanes == kWarpThreads || items <= 3;
+  // Up to four vectors of a lane do, too: a longer row takes more lanes.
+  return lanes == kWarpThreads || items <= 4;
 }
 
 /// A few rounds of rows for every lane; each capacity in few ways. Elements of 16 bits go by two in a word, so that a
