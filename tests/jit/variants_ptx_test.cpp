@@ -191,7 +191,7 @@ TEST_P(VariantsPtx, HeldRowsOfASweepStayInRegisters) {
   SKIP_WITHOUT_NVRTC();
   const jit::Compiler compiler(test_nvrtc(GetParam()), jit::Sources::product(), nullptr);
   const Variant& held = registry().at("held");
-  Ladders ladders{{"SHARED_ITEMS", {0, 6, 12}}};
+  Ladders ladders{{"SHARED_ITEMS", {0, 6, 12}}, {"STREAM", {1}}};
   ladders["THREADS"] = {64, 96, 128, 192, 224, 256, 320, 384, 416, 512, 640, 800, 1024};
   ladders["VEC_ITEMS"] = {1, 2, 3, 4, 5, 6, 7, 8};
   for (const Target& target : {Target{arch_limits("sm_75"), 40}, Target{arch_limits("sm_90"), 132}}) {
