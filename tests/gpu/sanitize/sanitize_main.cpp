@@ -92,6 +92,7 @@ int run_variant(Gpu& gpu, const Variant& variant, DType dtype) {
     }
   }
   std::printf("%s %s: %d launches, %d wrong\n", std::string(variant.id()).c_str(), to_string(dtype), launches, wrong);
+  std::fflush(stdout);  // a sanitizer may be stopped before the end
   return wrong + (launches == 0 ? 1 : 0);
 }
 
