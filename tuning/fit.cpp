@@ -42,7 +42,7 @@ table::Kernel kernel_of(const FitCandidate& candidate, const table::DeviceRecord
 class OpFit {
  public:
   OpFit(const FitData& data, double tie_pct, std::size_t most_kernels)
-      : data_(data), bands_(choose_bands(fastest_few(data, most_kernels), tie_pct)) {}
+      : data_(data), few_(fastest_few(data, most_kernels)), bands_(choose_bands(few_, tie_pct)) {}
 
   table::OpTable table(DType dtype) const {
     table::OpTable result;
@@ -78,8 +78,8 @@ class OpFit {
       threshold.alignment = shown;
       threshold.use = name(candidate);
       threshold.N_to = last.N_to;
-      const auto longer = data_.times.at(alignment).by_N().upper_bound(last.N);
-      if (last.N_to != table::kOpen && longer != data_.times.at(alignment).by_N().end())
+      const auto longer = few_.times.at(alignment).by_N().upper_bound(last.N);
+      if (last.N_to != table::kOpen && longer != few_.times.at(alignment).by_N().end())
         threshold.crossover_N = std::pair(last.N, longer->first);
       add_runner_up(threshold, choice, alignment, stretches.subspan(begin, end - begin));
       band.thresholds.push_back(std::move(threshold));
@@ -100,7 +100,8 @@ class OpFit {
     std::set<std::pair<std::int64_t, std::int64_t>> places;
     for (const StretchChoice& stretch : stretches) {
       for (const std::int64_t M : choice.M) {
-        const std::int64_t source = source_M(times, M, stretch.N);
+        // Where the choice was measured, which is not everywhere if it is one of few.
+        const std::int64_t source = source_M(few_.times.at(alignment), M, stretch.N);
         if (!places.emplace(source, stretch.N).second) continue;
         const FitTimes::Field& field = *times.at(source, stretch.N);
         for (const auto& [candidate, time_us] : field) {
@@ -120,6 +121,7 @@ class OpFit {
   }
 
   const FitData& data_;  ///< Of all candidates.
+  FitData few_;          ///< Of those that the table may name.
   std::vector<BandChoice> bands_;
 };
 

@@ -32,8 +32,8 @@ class Selection {
           // Most shapes of a sweep are short; what a program waits for is the long ones.
           const double weight = std::pow(best, 0.25);
           for (const auto& [candidate, time_us] : field)
-            of_[candidate].push_back({shapes_, weight * cost_of(time_us / best)});
-          ++shapes_;
+            of_[candidate].push_back({unserved_.size(), weight * cost_of(time_us / best)});
+          unserved_.push_back(weight * cost_of(kUnserved));
         }
       }
     }
@@ -66,7 +66,7 @@ class Selection {
 
   /// Of each shape, with the candidates that are chosen.
   std::vector<double> costs() const {
-    std::vector<double> result(shapes_, cost_of(kUnserved));
+    std::vector<double> result = unserved_;
     for (const std::size_t candidate : chosen_)
       for (const Entry& entry : of_[candidate]) result[entry.shape] = std::min(result[entry.shape], entry.cost);
     return result;
@@ -87,7 +87,7 @@ class Selection {
   }
 
   std::vector<std::vector<Entry>> of_;  ///< Of each candidate, the shapes at which it was measured.
-  std::size_t shapes_ = 0;
+  std::vector<double> unserved_;        ///< Of each shape, what it costs while nothing serves it.
   std::set<std::size_t> chosen_;
 };
 

@@ -6,7 +6,7 @@ const Variant& ring() {
   static const PartKernel variant({
       .id = "ring",
       .summary = "parts of many long rows on their way through shared memory at once",
-      .needs = "sm_90, cooperative launches; N <= PARTS * THREADS * VEC_ITEMS vectors less one",
+      .needs = "sm_90, cooperative launches; N <= PARTS * THREADS * VEC_ITEMS vectors",
       .complexity = 16,
       .exchange = Exchange::ring,
       .most_parts = 32,

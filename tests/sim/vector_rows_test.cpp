@@ -1,8 +1,11 @@
 // Kernels that read rows in the aligned vectors that cover them touch nothing outside of the matrix: the memory before
 // and after it is missing, or was never written, and the simulator would say so.
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +70,8 @@ void run(const Loaded& loaded, const Case& one) {
   const DevicePtr to = one.in_place ? from : other.get() + static_cast<DevicePtr>(one.y_skew) * size;
   const std::vector<std::byte> input = to_elements(config.dtype, values);
   device->upload(from, input.data(), input.size());
+  const std::vector<std::byte> before(static_cast<std::size_t>(one.y_skew) * size, std::byte{0x5a});
+  device->upload(other.get(), before.data(), before.size());
   const Problem problem{config.dtype, one.M, one.N};
   Launch launch{kernel.get(), variant.geometry(problem, config.constants), from, to, one.M, one.N};
   launch.element_bytes = static_cast<int>(size);
@@ -80,8 +85,64 @@ void run(const Loaded& loaded, const Case& one) {
   const std::vector<float> got = to_values(config.dtype, output);
   const std::vector<float> expected = softmax(values, one.M, one.N);
   const float tolerance = config.dtype == DType::f32 ? 1e-6f : config.dtype == DType::f16 ? 1e-3f : 8e-3f;
-  for (std::size_t i = 0; i < elements; ++i)
-    ASSERT_NEAR(got[i], expected[i], tolerance * expected[i]) << to_string(config) << ' ' << to_string(problem);
+  const std::string what = fmt::format("{} {}, {} and {} elements past a line{}", to_string(config), to_string(problem),
+                                       one.x_skew, one.y_skew, one.in_place ? ", in place" : "");
+  for (std::size_t i = 0; i < elements; ++i) ASSERT_NEAR(got[i], expected[i], tolerance * expected[i]) << what;
+  std::vector<std::byte> still(before.size());
+  device->download(still.data(), other.get(), still.size());
+  ASSERT_EQ(still, before) << what;
+}
+
+/// Lengths around a vector, a line and the capacity, at each of the beginnings within a vector or a line: y like x, by
+/// an element or a vector otherwise, and the same.
+std::vector<Case> ends_of_rows(std::int64_t vector, std::int64_t capacity, const std::vector<std::int64_t>& skews) {
+  const std::int64_t line = 8 * vector;
+  std::set<std::int64_t> lengths;
+  const auto add = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t N = std::max<std::int64_t>(1, from); N <= std::min(to, capacity); ++N) lengths.insert(N);
+  };
+  add(1, vector + 1);
+  add(line - 1, line + 1);
+  add(capacity - line - 1, capacity - line + 2);
+  add(capacity - vector - 1, capacity);
+  std::vector<Case> cases;
+  for (const std::int64_t N : lengths) {
+    for (const std::int64_t skew : skews) {
+      for (const std::int64_t other : {skew, skew + 1, skew + 2, skew + vector})
+        cases.push_back({3, N, skew, other, false});
+      cases.push_back({3, N, skew, skew, true});
+    }
+  }
+  return cases;
+}
+
+TEST(VectorRows, LanesStoreTheEndsOfEveryRow) {
+  for (const std::int64_t lanes : {1, 2, 4, 8, 16, 32}) {
+    for (const DType dtype : kDTypes) {
+      const std::int64_t vector = 16 / static_cast<std::int64_t>(size_of(dtype));
+      const std::int64_t rows = lanes % 3;  // 1 or 2
+      const Loaded loaded{{"lanes",
+                           {{"LANES", lanes}, {"ROWS", rows}, {"STREAM", rows - 1}, {"THREADS", 32}, {"VEC_ITEMS", 2}},
+                           dtype}};
+      std::vector<std::int64_t> skews;
+      for (std::int64_t skew = 0; skew < vector; ++skew) skews.push_back(skew);
+      for (const Case& one : ends_of_rows(vector, 2 * lanes * vector, skews)) run(loaded, one);
+    }
+  }
+}
+
+TEST(VectorRows, HeldRowsBeginAnywhereInALine) {
+  for (const std::int64_t shared : {0, 1}) {
+    for (const DType dtype : kDTypes) {
+      const std::int64_t vector = 16 / static_cast<std::int64_t>(size_of(dtype));
+      const Loaded loaded{
+          {"held",
+           {{"BLOCKS", 1}, {"SHARED_ITEMS", shared}, {"STREAM", shared}, {"THREADS", 32}, {"VEC_ITEMS", 2 - shared}},
+           dtype}};
+      const std::vector<std::int64_t> skews{0, 1, vector - 1, vector, vector + 1, 3 * vector + 2, 8 * vector - 1};
+      for (const Case& one : ends_of_rows(vector, 64 * vector, skews)) run(loaded, one);
+    }
+  }
 }
 
 TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {

@@ -166,12 +166,12 @@ std::vector<Trap> vector_row_traps() {
        Effect::fails,
        "got|sums to|uninitialised|out of bounds|ILLEGAL_ADDRESS"},
       {"neighbours_overwritten",
-       {lanes, lanes_bf16, tile},
+       {tile},
        {{"if (same_skew && whole(at)) {", "if (same_skew) {"}},
        Effect::fails,
-       "got|sums to|was not written|past the end|before the start"},
+       kNeighbours},
       {"output_taken_for_aligned",
-       {lanes, tile},
+       {tile},
        {{"if (same_skew && whole(at)) {", "if (whole(at)) {"}},
        Effect::fails,
        kMisaligned},
@@ -228,7 +228,7 @@ const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all = [] {
     std::vector<Mutation> made;
     for (const auto& traps : {shared_memory_traps(), special_value_traps(), vector_traps(), row_traps(),
-                              vector_row_traps(), held_row_traps(), part_traps()}) {
+                              vector_row_traps(), lanes_store_traps(), held_row_traps(), part_traps()}) {
       for (const Trap& trap : traps) {
         for (const std::string_view text : trap.configs) {
           Config config = parse_config(text);

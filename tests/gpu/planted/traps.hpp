@@ -17,6 +17,8 @@ inline constexpr std::string_view kMisaligned = "MISALIGNED_ADDRESS|misaligned g
 inline constexpr std::string_view kRace = "shared memory race|uninitialised|got|sums to";
 /// Beside the row: seen at the matrix's ends, or by what the row then computes.
 inline constexpr std::string_view kOutside = "got|sums to|past the end|before the start|out of bounds|ILLEGAL_ADDRESS";
+/// Elements of other rows overwritten, before or after these are stored.
+inline constexpr std::string_view kNeighbours = "got|sums to|was not written|past the end|before the start";
 /// Blocks that wait for each other for ever, or take another's state.
 inline constexpr std::string_view kWrongOrHangs = "got|sums to|deadlock|time limit";
 inline constexpr std::string_view kDrift = "above the rest.*got";
@@ -33,6 +35,9 @@ struct Trap {
   Effect effect = Effect::fails;
   std::string_view words;
 };
+
+/// Of the ends of rows that lanes store for each other.
+std::vector<Trap> lanes_store_traps();
 
 /// Of the kernels that hold a row, or a part of one, as it was loaded.
 std::vector<Trap> held_row_traps();

@@ -88,6 +88,98 @@ TEST(CandidatesAt, StaysWithinTheAccuracyRule) {
             parsed({"unbounded THREADS=256"}));
 }
 
+/// Values of STREAM among the candidates at a shape, of a configuration with each of those given.
+std::set<std::int64_t> streams_at(const Problem& problem, const std::string& text,
+                                  const std::vector<std::int64_t>& values = {0, 1}) {
+  std::vector<Config> configs;
+  for (const std::int64_t value : values) {
+    Config config = parse_config(text);
+    config.dtype = problem.dtype;
+    config.constants["STREAM"] = value;
+    configs.push_back(std::move(config));
+  }
+  std::set<std::int64_t> result;
+  for (const Config& config : candidates_at(problem, configs, registry(), kTarget))
+    result.insert(config.constants.at("STREAM"));
+  return result;
+}
+
+const std::set<std::int64_t> kPlain{0}, kStreamed{1}, kBoth{0, 1};
+constexpr char kLanes[] = "lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=8";
+constexpr char kHeld[] = "held BLOCKS=1 SHARED_ITEMS=0 STREAM=1 THREADS=512 VEC_ITEMS=8";
+constexpr char kHeldShared[] = "held BLOCKS=1 SHARED_ITEMS=6 STREAM=1 THREADS=512 VEC_ITEMS=2";
+
+TEST(Streams, ManyShortRowsWithoutAlignmentAreStoredPlainly) {
+  EXPECT_EQ(streams_at({DType::f32, 1 << 16, 1001}, kLanes), kPlain);
+  EXPECT_EQ(streams_at({DType::f32, 1 << 16, 1000}, kLanes), kStreamed) << "aligned";
+  EXPECT_EQ(streams_at({DType::f16, 1 << 16, 1004}, kLanes), kPlain) << "four elements are no vector of these";
+  EXPECT_EQ(streams_at({DType::f16, 1 << 16, 1000}, kLanes), kStreamed);
+}
+
+TEST(Streams, AMatrixThatStaysInTheCacheIsStreamed) {
+  // Read and written it has 16 MiB at 2095.1 rows.
+  EXPECT_EQ(streams_at({DType::f32, 2095, 1001}, kLanes), kStreamed);
+  EXPECT_EQ(streams_at({DType::f32, 2096, 1001}, kLanes), kPlain);
+}
+
+TEST(Streams, ALongRowIsStreamed) {
+  EXPECT_EQ(streams_at({DType::f32, 1 << 14, 8191}, kHeld), kPlain);
+  EXPECT_EQ(streams_at({DType::f32, 1 << 14, 8193}, kHeld), kStreamed) << "more than 32 KiB";
+  EXPECT_EQ(streams_at({DType::bf16, 1 << 14, 8193}, kHeld), kPlain) << "half as many bytes";
+}
+
+TEST(Streams, BothAreTriedWhereSharedMemoryHoldsAlignedRows) {
+  EXPECT_EQ(streams_at({DType::f32, 1 << 14, 8192}, kHeldShared), kBoth);
+  EXPECT_EQ(streams_at({DType::f32, 1 << 14, 8192}, kHeld), kStreamed);
+  EXPECT_EQ(streams_at({DType::f32, 1 << 14, 8191}, kHeldShared), kPlain);
+  EXPECT_EQ(streams_at({DType::f32, 1 << 14, 8193}, kHeldShared), kStreamed);
+}
+
+TEST(Streams, TheOnlyOneOfASweepIsKept) {
+  for (const std::int64_t M : {16, 1 << 16}) {
+    for (const std::int64_t N : {1000, 1001}) {
+      EXPECT_EQ(streams_at({DType::f32, M, N}, kLanes, {0}), kPlain) << M << 'x' << N;
+      EXPECT_EQ(streams_at({DType::f32, M, N}, kLanes, {1}), kStreamed) << M << 'x' << N;
+    }
+  }
+}
+
+TEST(Streams, OneOfTheTwoLeastCapacitiesIsNotLostToTheOtherValue) {
+  const auto configs = parsed({"lanes LANES=32 ROWS=1 STREAM=0 THREADS=128 VEC_ITEMS=8",
+                               "lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=8",
+                               "lanes LANES=32 ROWS=1 STREAM=0 THREADS=128 VEC_ITEMS=12",
+                               "lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=12",
+                               "lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=16"});
+  EXPECT_EQ(candidates_at({DType::f32, 1 << 16, 1000}, configs, registry(), kTarget),
+            (std::vector{configs[1], configs[3]}));
+  // The largest has no other value beside it, and is the least capacity of its own.
+  EXPECT_EQ(candidates_at({DType::f32, 1 << 16, 1001}, configs, registry(), kTarget),
+            (std::vector{configs[0], configs[2], configs[4]}));
+}
+
+TEST(Streams, AShapeOfTheStandardSweepHasOneValueForEachConfiguration) {
+  const Sweep sweep = load_sweep("standard");
+  const auto configs = sweep_configs(sweep, registry(), kTarget, DType::f32);
+  for (const Problem& problem : {Problem{DType::f32, 1 << 16, 1001}, Problem{DType::f32, 1 << 16, 1000}}) {
+    const auto candidates = candidates_at(problem, configs, registry(), kTarget);
+    std::set<Config> twins;
+    for (Config config : candidates) {
+      const auto shared = config.constants.find("SHARED_ITEMS");
+      if (!config.constants.contains("STREAM") || (shared != config.constants.end() && shared->second > 0)) continue;
+      config.constants["STREAM"] = 0;
+      EXPECT_TRUE(twins.insert(config).second) << to_string(config);
+    }
+    EXPECT_GE(twins.size(), 4U);
+  }
+  const auto streams = [&](const char* id) {
+    std::set<std::int64_t> values;
+    for (const Config& config : configs)
+      if (config.variant == id) values.insert(config.constants.at("STREAM"));
+    return values;
+  };
+  for (const char* id : {"lanes", "held"}) EXPECT_EQ(streams(id), kBoth) << id;
+}
+
 TEST(KeepCandidates, DropsWhatNoShapeHasAUseFor) {
   auto configs = parsed({"v7 THREADS=256 VEC_ITEMS=1", "v7 THREADS=256 VEC_ITEMS=2", "v7 THREADS=256 VEC_ITEMS=4",
                          "v7 THREADS=256 VEC_ITEMS=8", "v8 THREADS=64", "unbounded THREADS=256"});

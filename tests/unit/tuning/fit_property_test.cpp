@@ -140,6 +140,17 @@ TEST_P(FitProperty, WithOneMTheChoiceIsWithinTheTieOfTheBest) {
   EXPECT_LE(table.regret_worst.value_or(1), 1.0201);
 }
 
+TEST_P(FitProperty, OfFewKernelsIsAValidTotalTableToo) {
+  RandomJournal random(GetParam());
+  for (const std::size_t most : {1U, 2U, 5U}) {
+    const table::Table table = fit(random.journal, registry(), nullptr, 2.0, most);
+    EXPECT_LE(table.kernels.size(), most);
+    const std::string text = table::write(table);
+    EXPECT_EQ(table::write(table::read(text, "fitted", known_variant)), text);
+    EXPECT_EQ(table::write(fit(random.shuffled(), registry(), nullptr, 2.0, most)), text);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Seeds, FitProperty, ::testing::Range(0U, 40U));
 
 }  // namespace

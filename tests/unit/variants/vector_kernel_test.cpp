@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "support/dtype.hpp"
@@ -101,6 +102,24 @@ TEST(VectorKernel, CompleteServesEveryTypeUpToTheCapacity) {
       }
     }
   }
+}
+
+TEST(VectorKernel, FewerLanesThanAWarpTakeUpToFourVectorsEach) {
+  const Ladders ladders{{"THREADS", {128, 256}},
+                        {"LANES", {1, 8, 16, 32}},
+                        {"ROWS", {1}},
+                        {"STREAM", {0, 1}},
+                        {"VEC_ITEMS", {1, 3, 4, 5, 8}}};
+  std::map<std::int64_t, std::set<std::int64_t>> items;
+  std::set<std::int64_t> streams;
+  for (const Constants& one : registry().at("lanes").enumerate(DType::f16, ladders, kH200)) {
+    items[one.at("LANES")].insert(one.at("VEC_ITEMS"));
+    streams.insert(one.at("STREAM"));
+    EXPECT_EQ(one.at("THREADS"), 128);
+  }
+  const std::set<std::int64_t> few{1, 3, 4}, all{1, 3, 4, 5, 8};
+  EXPECT_EQ(items, (decltype(items){{1, few}, {8, few}, {16, few}, {32, all}}));
+  EXPECT_EQ(streams, (std::set<std::int64_t>{0, 1}));
 }
 
 TEST(VectorKernel, HasAKernelThatReducesOnceAndDoesNothingElse) {
