@@ -19,13 +19,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   hold(
       from,
       [&](float2 own) {
-        own = warp_merge(own);
-        if (lane_id() == 0) warps[warp_id()] = own;
+        leave_state(warps, own);
         __syncthreads();
 
         wait_for_cluster();  // every block's mailbox is ready
         if (warp_id() == 0) {
-          const float2 of_block = warp_merge(lane_id() < kWarps ? warps[lane_id()] : no_elements());
+          const float2 of_block = state_of_block(warps);
           if (lane_id() < PARTS) mailbox.send(of_block, blockIdx.x % PARTS);
         }
         mailbox.wait();

@@ -17,10 +17,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   hold(
       from,
       [&](float2 own) {
-        own = warp_merge(own);
-        if (lane_id() == 0) warps[warp_id()] = own;
+        leave_state(warps, own);
         __syncthreads();
-        return warp_merge(lane_id() < kWarps ? warps[lane_id()] : no_elements());
+        return state_of_block(warps);
       },
       [&] { return stores_of(row()); });
 }

@@ -66,11 +66,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   Slot* const slots = slots_of(workspace) + r * PARTS;
   constexpr unsigned kNoTag = 0;  // the end of a launch orders what it wrote before the next one's reads
   if (phase == 0) {
-    float2 state = warp_merge(reduce(part));
-    if (lane_id() == 0) warps[warp_id()] = state;
+    leave_state(warps, reduce(part));
     __syncthreads();
     if (warp_id() != 0) return;
-    state = warp_merge(lane_id() < kWarps ? warps[lane_id()] : no_elements());
+    const float2 state = state_of_block(warps);
     if (lane_id() == 0) publish(slots + own, state, kNoTag);
   } else {
     write(part, await_row<PARTS>(slots, kNoTag));

@@ -22,9 +22,18 @@ extern __shared__ uint4 ring_stages[];
 
 // A part, by one thread for all: its addresses cost more instructions than the exponentials of a vector.
 struct Task {
-  int slot;    // of the part's state; -1: no part is left
-  bool whole;  // every vector of the stage is the row's, and is stored as one
+  int slot;          // of the part's state; -1: no part is left
+  int vectors;       // of the part
+  int first, whole;  // number of its first one that is stored as it is, and how many are
   Part part;
+
+  Task() = default;
+  __device__ Task(int slot, const Part& part) : slot(slot), part(part) {
+    const Row& row = part.row;
+    vectors = (row.end + kVector - 1) / kVector - part.first;
+    first = part.first * kVector < row.skew ? 1 : 0;
+    whole = row.same_skew ? max(0, row.end / kVector - part.first - first) : 0;
+  }
 };
 
 struct Ring {
@@ -42,9 +51,7 @@ struct Ring {
     }
     order_before_copies();  // what the block wrote into the stage, before the barrier
     const Part part(x, y, row, static_cast<int>(ticket % PARTS), M, N);
-    const bool whole = part.row.same_skew && part.row.whole(part.first * kVector) &&
-                       part.row.whole((part.first + kStageVectors - 1) * kVector);
-    tasks[stage] = {static_cast<int>(ticket), whole, part};
+    tasks[stage] = Task(static_cast<int>(ticket), part);
     if (!part.row.by_vectors()) {
       loaded[stage].arm(0);
       return;
@@ -76,9 +83,9 @@ __device__ inline int position(const Part& part, int number) {
 // The state of a thread's share of a part, whose exponentials take the elements' place in the stage.
 __device__ inline float2 reduce(const Task& task, uint4* stage) {
   const int first = static_cast<int>(threadIdx.x);
-  if (!task.whole) {
+  if (task.vectors != task.whole) {
 #pragma unroll 1
-    for (int number = first; number < kStageVectors; number += THREADS) {
+    for (int number = first; number < task.vectors; number += THREADS) {
       const Row& row = task.part.row;
       const int at = position(task.part, number);
       if (row.by_vectors() && row.whole(at)) continue;
@@ -89,7 +96,7 @@ __device__ inline float2 reduce(const Task& task, uint4* stage) {
   unsigned word = Type::kMinusInfinity;
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) {
-    v[i] = stage[first + i * THREADS];
+    v[i] = first + i * THREADS < task.vectors ? stage[first + i * THREADS] : all_minus_infinity();
     word = Type::max_words(word, vector_max(v[i]));
   }
   const float m = finite(word_max(word));
@@ -106,16 +113,21 @@ __device__ inline float2 reduce(const Task& task, uint4* stage) {
 __device__ inline void write(const Task& task, const uint4* stage, float part_m, float2 row) {
   const int first = static_cast<int>(threadIdx.x);
   const float scale = kUnbias * rescaled_reciprocal(part_m, row.x, row.y);
-  if (task.whole) {
-    Storage* const y = task.part.row.y + static_cast<long long>(position(task.part, first));
+  const Row& row_of_part = task.part.row;
+  Storage* const y = row_of_part.y + static_cast<long long>(position(task.part, first));
+  const unsigned whole = task.whole;
 #pragma unroll
-    for (int i = 0; i < VEC_ITEMS; ++i)
-      store_vector(y + i * THREADS * kVector, scaled(stage[first + i * THREADS], scale));
-    return;
+  for (int i = 0; i < VEC_ITEMS; ++i) {
+    const int number = first + i * THREADS;
+    if (static_cast<unsigned>(number - task.first) < whole)
+      store_vector(y + i * THREADS * kVector, scaled(stage[number], scale), true);
   }
+  if (task.vectors == task.whole) return;
 #pragma unroll 1
-  for (int number = first; number < kStageVectors; number += THREADS)
-    task.part.row.store(position(task.part, number), scaled(stage[number], scale));
+  for (int number = first; number < task.vectors; number += THREADS) {
+    if (static_cast<unsigned>(number - task.first) >= whole)
+      row_of_part.store_own(position(task.part, number), scaled(stage[number], scale));
+  }
 }
 
 // Each by a warp of its own, where there are two.
@@ -168,8 +180,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     if (reduces) {
       const float2 own = reduce(now, ring_stages + stage * kStageVectors);
       m = own.x;
-      const float2 of_warp = warp_merge(own);
-      if (lane_id() == 0) states[warp_id()] = of_warp;
+      leave_state(states, own);
     }
     __syncthreads();  // and everyone has written the part before `old`: its stage is free
 
@@ -179,7 +190,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         ticket = kAhead * gridDim.x + atomicAdd(&header_of(workspace)->next, 1u);
       }
       if (warp_id() == kPublisher) {
-        const float2 state = warp_merge(lane_id() < kWarps ? states[lane_id()] : no_elements());
+        const float2 state = state_of_block(states);
         if (lane_id() == 0) publish(slots_of(workspace) + now.slot, state, tag);
       }
     }

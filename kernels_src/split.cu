@@ -29,11 +29,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     hold(
         from,
         [&](float2 own) {
-          own = warp_merge(own);
-          if (lane_id() == 0) warps[half][warp_id()] = own;
+          leave_state(warps[half], own);
           __syncthreads();
           if (warp_id() == 0) {
-            const float2 state = warp_merge(lane_id() < kWarps ? warps[half][lane_id()] : no_elements());
+            const float2 state = state_of_block(warps[half]);
             // Two slots of a part for each group of blocks, taken in turn: whoever writes one has seen all parts of the
             // row before, which were written by blocks that had read those of the row before that.
             Slot* const of_row = slots_of(workspace) + (block_id() / PARTS * 2 + half) * PARTS;

@@ -17,7 +17,7 @@ extern __shared__ uint4 tile_vectors[];
 // Complete after wait_for_copies().
 __device__ inline void copy_position(uint4* to, const Row& run, int at) {
   if (run.safe(at)) {
-    copy_vector(to, run.x + at);
+    copy_vector(to, run.x + at, run.streamed);
   } else {
     *to = run.fetch(at);
   }

@@ -49,31 +49,6 @@ table::Alignment class_of(const Problem& problem) {
   return table::alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
 }
 
-/// Whether of two configurations that differ in STREAM alone this one is tried. Streamed stores are the first to leave
-/// the cache. Of rows that are not aligned two share a sector there, which each writes a part of, and which must not
-/// leave in between; on an H200 that costs 1 to 8 %, the more the shorter the rows, in a matrix that does not stay in
-/// the cache anyway. Elsewhere streaming is better by up to 5 %, but for rows that lie in shared memory too.
-bool streams_rightly(const Problem& problem, const Constants& constants) {
-  constexpr std::int64_t kShortRowBytes = 1 << 15, kManyBytes = 1 << 24;
-  const std::int64_t bytes = problem.N * static_cast<std::int64_t>(size_of(problem.dtype));
-  const bool aligned = class_of(problem) == table::Alignment::aligned;
-  const auto shared = constants.find("SHARED_ITEMS");
-  if (aligned && shared != constants.end() && shared->second > 0) return true;
-  const bool plain = !aligned && bytes <= kShortRowBytes && 2 * problem.M * bytes > kManyBytes;
-  return (constants.at("STREAM") == 0) == plain;
-}
-
-void drop_the_worse_stream(std::vector<Config>& able, const Problem& problem) {
-  const std::set<Config> all(able.begin(), able.end());
-  std::erase_if(able, [&](const Config& config) {
-    Config twin = config;
-    const auto stream = twin.constants.find("STREAM");
-    if (stream == twin.constants.end()) return false;
-    stream->second = 1 - stream->second;
-    return all.contains(twin) && !streams_rightly(problem, config.constants);
-  });
-}
-
 }  // namespace
 
 std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, const Target& target, DType dtype) {
@@ -100,7 +75,6 @@ std::vector<Config> candidates_at(const Problem& problem, const std::vector<Conf
                         problem.N <= variant.accurate_N(config.dtype, config.constants);
     if (serves && problem.N >= variant.worthwhile_N(config.dtype, config.constants)) able.push_back(config);
   }
-  drop_the_worse_stream(able, problem);
   std::map<std::pair<std::string, Constants>, std::set<std::int64_t>> capacities;
   const auto key = [&](const Config& config) {
     return std::pair(config.variant, registry.at(config.variant).without_capacity(config.constants));

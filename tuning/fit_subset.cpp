@@ -30,7 +30,7 @@ class Selection {
         for (const auto& [M, field] : fields) {
           const double best = best_us(field);
           // Most shapes of a sweep are short; what a program waits for is the long ones.
-          const double weight = std::pow(best, 0.25);
+          const double weight = std::sqrt(best);
           for (const auto& [candidate, time_us] : field)
             of_[candidate].push_back({unserved_.size(), weight * cost_of(time_us / best)});
           unserved_.push_back(weight * cost_of(kUnserved));

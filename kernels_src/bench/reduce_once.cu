@@ -40,13 +40,14 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     reduce_once(const Storage* x, Storage* y, long long M, long long N) {
   const int lane = static_cast<int>(threadIdx.x) % LANES;
   const long long first = static_cast<long long>(blockIdx.x) * (kGroups * ROWS) + threadIdx.x / LANES;
+  const bool aligned = skew_of(x) == 0 && skew_of(y) == 0 && N % kVector == 0;
   Row rows[ROWS];
 #pragma unroll
   for (int j = 0; j < ROWS; ++j) {
     rows[j] = Row(x, y, first + j * kGroups, M, N, LANES * VEC_ITEMS * kVector);
     rows[j].keep();
+    rows[j].streamed = aligned;
   }
-  const bool others = skew_of(x) != 0 || skew_of(y) != 0 || N % kVector != 0;
 
   wait_for_previous_kernel();
   uint4 fetched[ROWS][VEC_ITEMS];
@@ -59,7 +60,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     const float m = group_max<LANES>(share.open(fetched[j], rows[j], lane));
     uint4 times_maximum[VEC_ITEMS];
     share.pack(m, times_maximum);
-    store<LANES>(times_maximum, rows[j], lane, others);
+    store_whole<LANES>(times_maximum, rows[j], lane);
+    if (!aligned) store_others<LANES>(times_maximum, rows[j], lane);
   }
 }
 
@@ -78,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
   wait_for_previous_kernel();
   for (int at = begin; at < run.end; at += kTurn) {
     if (run.safe(at)) {
-      copy_vector(tile_vectors + at / kVector, run.x + at);
+      copy_vector(tile_vectors + at / kVector, run.x + at, run.streamed);
     } else {
       tile_vectors[at / kVector] = run.fetch(at);
     }
@@ -113,7 +115,7 @@ __device__ inline void store_shared(const Reach<Storage*>& to, float factor, boo
   if constexpr (ITEM < SHARED_ITEMS) {
     constexpr int kOffset = (Held::kShared + ITEM * THREADS) * kVector;
     if (to.whole<kOffset>()) {
-      store_vector<kOffset>(to.p, times(Held::shared(ITEM), factor));
+      store_vector<kOffset>(to.p, times(Held::shared(ITEM), factor), to.streamed);
     } else {
       others |= to.partly<kOffset>();
     }

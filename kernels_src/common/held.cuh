@@ -6,6 +6,9 @@
 // factor that makes its elements the softmax, mends it.
 #pragma once
 
+// Rows of one part by lines, where that leaves a thread the registers that it needs.
+#define BY_LINES (PARTS == 1 && SHARED_ITEMS == 0 && 65536 / (THREADS * BLOCKS) >= 5 * VEC_ITEMS + 17)
+
 #include "common/async_copy.cuh"
 #include "common/kept.cuh"
 #include "common/launch.cuh"
@@ -86,7 +89,7 @@ struct Held {
     if constexpr (ITEM < SHARED_ITEMS) {
       constexpr int kOffset = (kShared + ITEM * THREADS) * kVector;
       if (from.whole<kOffset>()) {
-        copy_vector<kOffset>(&shared(ITEM), from.p);
+        copy_vector<kOffset>(&shared(ITEM), from.p, from.streamed);
       } else {
         shared(ITEM) = all_minus_infinity();
         others |= from.partly<kOffset>();
@@ -121,7 +124,7 @@ struct Held {
       constexpr int kOffset = (kShared + ITEM * THREADS) * kVector;
       const uint4 v = scaled(shared(ITEM), scale);
       if (to.whole<kOffset>()) {
-        store_vector<kOffset>(to.p, v);
+        store_vector<kOffset>(to.p, v, to.streamed);
       } else {
         others |= to.partly<kOffset>();
       }

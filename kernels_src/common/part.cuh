@@ -1,5 +1,4 @@
-// One of PARTS parts of a row, in whole vectors: those that cover the row are dealt out evenly, in order. A row that is
-// one part is taken by lines; to place several by lines would take registers of the vectors.
+// One of PARTS parts of a row, in whole vectors: those that cover the row are dealt out evenly, in order.
 #pragma once
 
 #include "common/vectors.cuh"
@@ -9,13 +8,18 @@
 #define ROW_CAPACITY (PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS) * kVector)
 #endif
 
+// Whether rows are taken by lines. To place several parts by lines would take registers of the vectors.
+#ifndef BY_LINES
+#define BY_LINES false
+#endif
+
 // The row that ends where part number `part` ends, and the first vector of that part.
 struct Part {
   Row row;
   int first;
 
   __device__ Part(const Storage* x, Storage* y, long long r, int part, long long M, long long N)
-      : row(x, y, r, M, N, ROW_CAPACITY, 1, PARTS == 1) {
+      : row(x, y, r, M, N, ROW_CAPACITY, 1, BY_LINES) {
     const int vectors = (row.end + kVector - 1) / kVector;
     first = static_cast<int>(static_cast<long long>(vectors) * part / PARTS);
     const int last = static_cast<int>(static_cast<long long>(vectors) * (part + 1) / PARTS) * kVector;

@@ -14,6 +14,7 @@ struct Row {
   int end;                   // one past the last element
   int safe_begin, safe_end;  // vectors between these positions may be read
   bool same_skew;            // y lies as x does: whole vectors can be stored
+  bool streamed = true;      // accesses by vectors
 
   Row() = default;
 
@@ -24,8 +25,9 @@ struct Row {
   //
   // `capacity` is the number of elements that the row's threads have places for. Where a row of as many begins inside
   // of a vector, one more would have to cover it: position 0 is then its first element, and no access is by vectors.
-  // `by_lines`: where there are places enough, position 0 is the beginning of a cache line, and vectors may precede the
-  // row, so that a warp's access touches no line more than it must.
+  // `by_lines`: where rows are not of whole vectors, of more than one for each thread, and there are places enough,
+  // position 0 is the beginning of a cache line, and vectors may precede the row: a warp's access touches no line more
+  // than it must.
   __device__ Row(const Storage* matrix_x, Storage* matrix_y, long long r, long long M, long long N, int capacity,
                  int rows = 1, bool by_lines = false) {
     const Storage* begin = row_start(matrix_x, r, N);
@@ -35,7 +37,10 @@ struct Row {
     const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;
     skew = covered ? skew_of(begin) : 0;
     same_skew = covered && skew == skew_of(out);
-    if (by_lines && skew_of(begin, kLineVectors) + static_cast<int>(N) <= capacity) skew = skew_of(begin, kLineVectors);
+    if (by_lines && N % kVector != 0 && static_cast<int>(N) > THREADS * kVector) {
+      const int in_line = skew_of(begin, kLineVectors);
+      if (in_line + static_cast<int>(N) <= capacity) skew = in_line;
+    }
     x = begin - skew;
     y = out - skew;
     // One row needs no minimum.
@@ -76,7 +81,7 @@ struct Row {
   __device__ uint4 fetch(int from) const {
     const int at = from + OFFSET;
     if (at >= end) return uint4{};
-    return safe(at) ? load_vector<OFFSET>(x + from) : fetch_own(at);
+    return safe(at) ? load_vector<OFFSET>(x + from, streamed) : fetch_own(at);
   }
 
   // The elements of a fetched vector; those that are not of the run are -inf, which no maximum and no sum sees.
@@ -94,7 +99,7 @@ struct Row {
     const int at = from + OFFSET;
     if (at >= end) return;
     if (same_skew && whole(at)) {
-      store_vector<OFFSET>(y + from, vector);
+      store_vector<OFFSET>(y + from, vector, streamed);
     } else {
       store_own(at, vector);
     }

@@ -72,7 +72,7 @@ __device__ inline void store_whole(const uint4 (&share)[VEC_ITEMS], const Row& r
   if constexpr (ITEM < VEC_ITEMS) {
     constexpr int kOffset = ITEM * STRIDE * kVector;
     if (row.same_skew && row.whole(first * kVector + kOffset))
-      store_vector<kOffset>(row.y + first * kVector, share[ITEM]);
+      store_vector<kOffset>(row.y + first * kVector, share[ITEM], row.streamed);
     store_whole<STRIDE, ITEM + 1>(share, row, first);
   }
 }
@@ -114,11 +114,4 @@ __device__ inline void store_others(const uint4 (&share)[VEC_ITEMS], const Row& 
     const int last = row.end / kVector;
     store_by_lanes<STRIDE>(row, ends_inside ? last * kVector : row.end, item_of(share, last / STRIDE), last % STRIDE);
   }
-}
-
-// All of it. By whole warps; `others`: whether any row of the matrix has vectors for store_others().
-template <int STRIDE>
-__device__ inline void store(const uint4 (&share)[VEC_ITEMS], const Row& row, int first, bool others) {
-  store_whole<STRIDE>(share, row, first);
-  if (others) store_others<STRIDE>(share, row, first);
 }

@@ -24,3 +24,12 @@ __device__ inline float2 warp_merge(float2 state) {
   const float m = group_max<kWidth>(state.x);
   return make_float2(m, group_sum<kWidth>(state.y * rescale_factor(state.x - m)));
 }
+
+// The state of a block from those of its threads: each warp leaves its own, and after a barrier a warp merges them all.
+__device__ inline void leave_state(float2* warps, float2 own) {
+  own = warp_merge(own);
+  if (lane_id() == 0) warps[warp_id()] = own;
+}
+__device__ inline float2 state_of_block(const float2* warps) {
+  return warp_merge(lane_id() < kWarps ? warps[lane_id()] : no_elements());
+}

@@ -1,31 +1,33 @@
-// 16-byte accesses to global memory, OFFSET elements after p. With STREAM they are marked as first to leave the caches:
-// each is made once. The offset is an immediate of the instruction; added to p beforehand, each of a thread's addresses
-// would live in registers of its own. The streaming load is volatile, so that it stays behind the wait for the previous
-// kernel.
+// 16-byte accesses to global memory, OFFSET elements after p. With STREAM they are marked as first to leave the caches
+// where `streamed` says so: each is made once. The offset is an immediate of the instruction; added to p beforehand,
+// each of a thread's addresses would live in registers of its own. A load is volatile, so that it stays behind the wait
+// for the previous kernel.
 #pragma once
 
 #include "common/element.cuh"
 
 template <int OFFSET = 0>
-__device__ inline uint4 load_vector(const Storage* p) {
-#if STREAM
+__device__ inline uint4 load_vector(const Storage* p, bool streamed) {
   uint4 v;
-  asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4 + %5];"
-               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-               : "l"(p), "n"(OFFSET * kElementBytes));
+  if (STREAM && streamed) {
+    asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4 + %5];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p), "n"(OFFSET * kElementBytes));
+  } else {
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4 + %5];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p), "n"(OFFSET * kElementBytes));
+  }
   return v;
-#else
-  return *reinterpret_cast<const uint4*>(p + OFFSET);
-#endif
 }
 
 template <int OFFSET = 0>
-__device__ inline void store_vector(Storage* p, uint4 v) {
-#if STREAM
-  asm volatile("st.global.cs.v4.u32 [%0 + %1], {%2, %3, %4, %5};" ::"l"(p), "n"(OFFSET * kElementBytes), "r"(v.x),
-               "r"(v.y), "r"(v.z), "r"(v.w)
-               : "memory");
-#else
-  *reinterpret_cast<uint4*>(p + OFFSET) = v;
-#endif
+__device__ inline void store_vector(Storage* p, uint4 v, bool streamed) {
+  if (STREAM && streamed) {
+    asm volatile("st.global.cs.v4.u32 [%0 + %1], {%2, %3, %4, %5};" ::"l"(p), "n"(OFFSET * kElementBytes), "r"(v.x),
+                 "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
+  } else {
+    *reinterpret_cast<uint4*>(p + OFFSET) = v;
+  }
 }

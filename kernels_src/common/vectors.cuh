@@ -35,12 +35,14 @@ struct Reach {
   int at;         // elements from the row's first to it
   unsigned span;  // a vector before it, from the row's first element on, is accessed as it is
   int length;     // of the row
+  bool streamed;
 
   __device__ Reach(Pointer start, const Row& row, int first, unsigned span)
       : p(start + static_cast<long long>(first) * kVector),
         at(first * kVector - row.skew),
         span(span),
-        length(row.end - row.skew) {
+        length(row.end - row.skew),
+        streamed(row.streamed) {
     asm volatile("" : "+l"(p), "+r"(at), "+r"(this->span), "+r"(length));
     __builtin_assume(__isGlobal(p));  // which it no longer sees
   }
@@ -49,10 +51,9 @@ struct Reach {
   __device__ bool whole() const {
     return whole(OFFSET);
   }
-  // By lines, first vectors may end before the row begins.
   template <int OFFSET>
   __device__ bool partly() const {
-    return (OFFSET > 0 || at > -kVector) && partly(OFFSET);
+    return partly(OFFSET);
   }
   __device__ bool whole(int offset) const { return static_cast<unsigned>(at + offset) < span; }
   __device__ bool partly(int offset) const { return at + offset < length; }
@@ -138,7 +139,7 @@ struct Vectors {
       constexpr int kOffset = ITEM * kStride;
       v[ITEM] = all_minus_infinity();
       if (from.whole<kOffset>()) {
-        v[ITEM] = load_vector<kOffset>(from.p);
+        v[ITEM] = load_vector<kOffset>(from.p, from.streamed);
       } else {
         others |= from.partly<kOffset>();
       }
@@ -151,7 +152,7 @@ struct Vectors {
     if constexpr (ITEM < COUNT) {
       constexpr int kOffset = ITEM * kStride;
       if (to.whole<kOffset>()) {
-        store_vector<kOffset>(to.p, v[ITEM]);
+        store_vector<kOffset>(to.p, v[ITEM], to.streamed);
       } else {
         others |= to.partly<kOffset>();
       }

@@ -50,8 +50,7 @@ class PartKernel : public Variant {
   std::int64_t worthwhile_N(DType dtype, const Constants& constants) const override;
   Constants without_capacity(Constants constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
-  /// Without what cannot win: see worthwhile(). BLOCKS, GRID, STREAM of rows in several parts, and what bounds no row
-  /// follow from the others.
+  /// Without what cannot win: see worthwhile(). BLOCKS, STREAM, GRID and what bounds no row follow from the others.
   std::vector<Constants> enumerate(DType dtype, const Ladders& ladders, const Target& target) const override;
   std::vector<Constants> extremes(DType dtype, const Target& target) const override;
   std::vector<std::int64_t> boundaries_N(DType dtype, const Constants& constants) const override;

@@ -39,6 +39,9 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
   const bool usual_items = items == 1 || items == 2 || items == 4 || items == 6 || items == 8;
   if (capacity_N(dtype, constants) < kShortestRow || !usual_items) return false;
   const bool usual_threads = threads == 256 || threads == 512;
+  // One more than a power of two has room for a row of that many vectors that is not aligned; of rows that are held,
+  // those with more vectors have it too.
+  if (parts % 2 != 0 && traits_.exchange != Exchange::ring) return false;
   switch (traits_.exchange) {
     case Exchange::none:
       break;
@@ -65,8 +68,7 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
 std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
   std::vector<Constants> configs{{}};
   for (const Axis& axis : axes_) {
-    if (axis.name == "BLOCKS" || axis.name == "GRID") continue;
-    if (axis.name == "STREAM" && traits_.exchange != Exchange::none) continue;
+    if (axis.name == "BLOCKS" || axis.name == "GRID" || axis.name == "STREAM") continue;
     if (traits_.exchange == Exchange::launches && axis.name == "VEC_ITEMS") continue;
     const auto ladder = ladders.find(axis.name);
     if (ladder == ladders.end()) {

@@ -72,30 +72,11 @@ TEST(PartKernel, BlocksAndGridFollowFromTheCapacity) {
 
 // Of a thread, so that what it holds of a row and what it computes with stays there.
 TEST(PartKernel, SweepsFillAnSmAsFarAsRegistersAndSharedMemoryGo) {
-  const Ladders ladders{{"THREADS", {256}}, {"VEC_ITEMS", {1, 3, 8}}, {"SHARED_ITEMS", {0, 12}}, {"STREAM", {1}}};
+  const Ladders ladders{{"THREADS", {256}}, {"VEC_ITEMS", {1, 3, 8}}, {"SHARED_ITEMS", {0, 12}}};
   std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> blocks;
   for (const Constants& one : registry().at("held").enumerate(DType::f32, ladders, kH200))
     blocks[{one.at("VEC_ITEMS"), one.at("SHARED_ITEMS")}] = one.at("BLOCKS");
   EXPECT_EQ(blocks, (decltype(blocks){{{1, 0}, 8}, {{3, 0}, 8}, {{3, 12}, 4}, {{8, 0}, 4}}));
-}
-
-/// Values of STREAM in a sweep whose ladder has these.
-std::set<std::int64_t> streams(const char* id, const std::vector<std::int64_t>& ladder) {
-  const Ladders ladders{{"THREADS", {256}}, {"VEC_ITEMS", {4}}, {"SHARED_ITEMS", {0}}, {"PARTS", {16}},
-                        {"STAGES", {4}},    {"LAG", {2}},       {"STREAM", ladder}};
-  std::set<std::int64_t> values;
-  for (const Constants& one : registry().at(id).enumerate(DType::f32, ladders, kH200)) values.insert(one.at("STREAM"));
-  return values;
-}
-
-TEST(PartKernel, OnlyTheKernelOfWholeRowsIsSweptWithEachKindOfStores) {
-  const std::set<std::int64_t> plain{0}, streamed{1}, both{0, 1};
-  EXPECT_EQ(streams("held", {0, 1}), both);
-  EXPECT_EQ(streams("held", {0}), plain);
-  for (const std::vector<std::int64_t>& ladder : {std::vector<std::int64_t>{0, 1}, {0}, {1}}) {
-    for (const char* id : {"clusters", "split", "ring"}) EXPECT_EQ(streams(id, ladder), streamed) << id;
-    EXPECT_EQ(streams("map_merge", ladder), plain) << "its rows are read again";
-  }
 }
 
 TEST(PartKernel, SumsOfManyTermsAreLeftToOthersSoonerInF32) {
