@@ -12,7 +12,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   __shared__ Mailbox mailbox;
   if (threadIdx.x == 0) mailbox.init();
   arrive_in_cluster();
-  const auto part = [&] { return Part(x, y, block_id() / PARTS, static_cast<int>(block_id() % PARTS), M, N); };
+  const auto part = [&] { return Part(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N); };
   const auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();

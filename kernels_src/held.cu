@@ -9,7 +9,7 @@
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     held(const Storage* x, Storage* y, long long M, long long N) {
   __shared__ float2 warps[kWarps];
-  const auto row = [&] { return Part(x, y, block_id(), 0, M, N); };
+  const auto row = [&] { return Part(x, y, block_id(), 0, 1u, M, N); };
   const auto from = loads_of(row());  // ready when the previous kernel is
 
   wait_for_previous_kernel();

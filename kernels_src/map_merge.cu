@@ -7,7 +7,7 @@
 #include "common/launch.cuh"
 
 #define SHARED_ITEMS 0
-#define ROW_CAPACITY 0x7fffffff
+#define PART_CAPACITY kNoLimit
 #include "common/part.cuh"
 #include "common/vectors.cuh"
 
@@ -56,14 +56,13 @@ __device__ inline void write(const Part& part, float2 row) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    map_merge(const Storage* x, Storage* y, long long M, long long N, void* workspace, int phase) {
+    map_merge(const Storage* x, Storage* y, long long M, long long N, void* workspace, int phase, int parts) {
   __shared__ float2 warps[kWarps];
   let_next_kernel_start();
   wait_for_previous_kernel();
-  const long long r = blockIdx.x / PARTS;
-  const int own = static_cast<int>(blockIdx.x % PARTS);
-  const Part part(x, y, r, own, M, N);
-  Slot* const slots = slots_of(workspace) + r * PARTS;
+  const unsigned count = parts, r = blockIdx.x / count, own = blockIdx.x % count;
+  const Part part(x, y, r, own, count, M, N);
+  Slot* const slots = slots_of(workspace) + static_cast<long long>(r) * count;
   constexpr unsigned kNoTag = 0;  // the end of a launch orders what it wrote before the next one's reads
   if (phase == 0) {
     leave_state(warps, reduce(part));
@@ -72,6 +71,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const float2 state = state_of_block(warps);
     if (lane_id() == 0) publish(slots + own, state, kNoTag);
   } else {
-    write(part, await_row<PARTS>(slots, kNoTag));
+    write(part, await_row(slots, count, kNoTag));
   }
 }

@@ -1,10 +1,10 @@
-// ring: rows in PARTS parts that pass through STAGES of shared memory, for long rows (sm_90).
+// ring: rows in parts that pass through STAGES of shared memory, for long rows (sm_90).
 // Parts are handed out by tickets as blocks become free, so that none waits for a slower one, and are loaded by bulk
 // copies STAGES - LAG - 1 ahead. A block reduces its part, publishes the state, and writes the part that it reduced LAG
 // parts ago, whose row's other states have arrived meanwhile. It publishes before it waits: both parts may be of one
 // row. Launched cooperatively: blocks wait for each other's states. Reads 1 and writes 1 element per element, and takes
 // one exponential, which waits in the element's place.
-// M * PARTS slots of workspace; N <= PARTS * THREADS * VEC_ITEMS vectors; a row that is not aligned and has no room for
+// M * parts slots of workspace; N <= parts * THREADS * VEC_ITEMS vectors; a row that is not aligned and has no room for
 // what precedes it in its first vector goes by elements.
 #include "common/bulk.cuh"
 #include "common/exchange.cuh"
@@ -23,12 +23,13 @@ extern __shared__ uint4 ring_stages[];
 // A part, by one thread for all: its addresses cost more instructions than the exponentials of a vector.
 struct Task {
   int slot;          // of the part's state; -1: no part is left
+  int row_slot;      // of the row's first part
   int vectors;       // of the part
   int first, whole;  // number of its first one that is stored as it is, and how many are
   Part part;
 
   Task() = default;
-  __device__ Task(int slot, const Part& part) : slot(slot), part(part) {
+  __device__ Task(int slot, int row_slot, const Part& part) : slot(slot), row_slot(row_slot), part(part) {
     const Row& row = part.row;
     vectors = (row.end + kVector - 1) / kVector - part.first;
     first = part.first * kVector < row.skew ? 1 : 0;
@@ -42,16 +43,17 @@ struct Ring {
 
   // By one thread: the part with that ticket on its way into the stage. Tickets are slots, of which the host grants
   // fewer than 2^31.
-  __device__ void fill(int stage, unsigned ticket, const Storage* x, Storage* y, long long M, long long N) {
-    const unsigned row = ticket / PARTS;
+  __device__ void fill(int stage, unsigned ticket, unsigned parts, const Storage* x, Storage* y, long long M,
+                       long long N) {
+    const unsigned row = ticket / parts, row_slot = row * parts;
     if (row >= M) {
       tasks[stage].slot = -1;
       loaded[stage].arm(0);
       return;
     }
     order_before_copies();  // what the block wrote into the stage, before the barrier
-    const Part part(x, y, row, static_cast<int>(ticket % PARTS), M, N);
-    tasks[stage] = Task(static_cast<int>(ticket), part);
+    const Part part(x, y, row, ticket - row_slot, parts, M, N);
+    tasks[stage] = Task(static_cast<int>(ticket), static_cast<int>(row_slot), part);
     if (!part.row.by_vectors()) {
       loaded[stage].arm(0);
       return;
@@ -134,7 +136,7 @@ __device__ inline void write(const Task& task, const uint4* stage, float part_m,
 constexpr unsigned kPublisher = 0, kFiller = kWarps - 1;
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    ring(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
+    ring(const Storage* x, Storage* y, long long M, long long N, void* workspace, int /*phase*/, int parts) {
   __shared__ float2 warps[2][kWarps];
   __shared__ __align__(16) unsigned char ring_memory[sizeof(Ring)];
   Ring& ring = *reinterpret_cast<Ring*>(ring_memory);
@@ -149,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   unsigned ticket = 0;  // of the thread that fills: for its next one
   if (fills) {
     // A round for each stage without tickets.
-    for (int stage = 0; stage < kAhead; ++stage) ring.fill(stage, blockIdx.x + stage * gridDim.x, x, y, M, N);
+    for (int stage = 0; stage < kAhead; ++stage) ring.fill(stage, blockIdx.x + stage * gridDim.x, parts, x, y, M, N);
     ticket = kAhead * gridDim.x + atomicAdd(&header_of(workspace)->next, 1u);
   }
   const unsigned tag = launch_tag(workspace);
@@ -164,8 +166,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const Task& old = ring.tasks[old_stage];
     const bool writes = round >= LAG && old.slot >= 0;
     // The states of the row that is written in this round are asked for before they are needed.
-    const bool reads_states = writes && lane_id() < PARTS;
-    const auto slot_of_lane = [&] { return slots_of(workspace) + old.slot / PARTS * PARTS + lane_id(); };
+    const bool reads_states = writes && lane_id() < static_cast<unsigned>(parts);
+    const auto slot_of_lane = [&] { return slots_of(workspace) + old.row_slot + lane_id(); };
     Slot early{};
     if (reads_states) early = read_slot(slot_of_lane());
 
@@ -186,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 
     if (reduces) {
       if (fills) {
-        ring.fill(filling, ticket, x, y, M, N);
+        ring.fill(filling, ticket, parts, x, y, M, N);
         ticket = kAhead * gridDim.x + atomicAdd(&header_of(workspace)->next, 1u);
       }
       if (warp_id() == kPublisher) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,29 +24,47 @@ double cost_of(double ratio) {
   return loss + kWeightOfLarge * loss * loss;
 }
 
+/// A number for each candidate, the same for those that are launches of one compiled kernel.
+std::vector<std::size_t> kernels_of(const std::vector<FitCandidate>& candidates) {
+  std::map<std::string, std::size_t> numbers;
+  std::vector<std::size_t> result;
+  for (const FitCandidate& candidate : candidates)
+    result.push_back(numbers.emplace(candidate.compiled->code_hash, numbers.size()).first->second);
+  return result;
+}
+
+/// Of kernels, by their numbers.
 class Selection {
  public:
-  explicit Selection(const FitData& data) : of_(data.candidates.size()) {
+  Selection(const FitData& data, const std::vector<std::size_t>& kernels)
+      : of_(1 + *std::max_element(kernels.begin(), kernels.end())) {
     for (const auto& [alignment, times] : data.times) {
       for (const auto& [N, fields] : times.by_N()) {
         for (const auto& [M, field] : fields) {
           const double best = best_us(field);
           // Most shapes of a sweep are short; what a program waits for is the long ones.
           const double weight = std::sqrt(best);
-          for (const auto& [candidate, time_us] : field)
-            of_[candidate].push_back({unserved_.size(), weight * cost_of(time_us / best)});
+          std::map<std::size_t, double> costs;
+          for (const auto& [candidate, time_us] : field) {
+            const double cost = weight * cost_of(time_us / best);
+            const auto [found, is_new] = costs.emplace(kernels[candidate], cost);
+            if (!is_new) found->second = std::min(found->second, cost);
+          }
+          for (const auto& [kernel, cost] : costs) of_[kernel].push_back({unserved_.size(), cost});
           unserved_.push_back(weight * cost_of(kUnserved));
         }
       }
     }
   }
 
-  void add(std::size_t candidate) { chosen_.insert(candidate); }
+  std::size_t count() const noexcept { return of_.size(); }
 
-  /// Adds the candidate that saves the most.
+  void add(std::size_t kernel) { chosen_.insert(kernel); }
+
+  /// Adds the kernel that saves the most.
   void add_best() { add(best_beside(costs()).first); }
 
-  /// Whether another candidate in the place of `one` would save something; exchanges them if so.
+  /// Whether another kernel in the place of `one` would save something; exchanges them if so.
   bool exchange(std::size_t one) {
     const double before = total(costs());
     chosen_.erase(one);
@@ -64,29 +84,29 @@ class Selection {
     double cost = 0;
   };
 
-  /// Of each shape, with the candidates that are chosen.
+  /// Of each shape, with the kernels that are chosen.
   std::vector<double> costs() const {
     std::vector<double> result = unserved_;
-    for (const std::size_t candidate : chosen_)
-      for (const Entry& entry : of_[candidate]) result[entry.shape] = std::min(result[entry.shape], entry.cost);
+    for (const std::size_t kernel : chosen_)
+      for (const Entry& entry : of_[kernel]) result[entry.shape] = std::min(result[entry.shape], entry.cost);
     return result;
   }
 
   static double total(const std::vector<double>& costs) { return std::accumulate(costs.begin(), costs.end(), 0.0); }
 
-  /// The candidate that saves the most of the costs, of equals the first, and what it saves.
+  /// The kernel that saves the most of the costs, of equals the first, and what it saves.
   std::pair<std::size_t, double> best_beside(const std::vector<double>& costs) const {
     std::pair best{of_.size(), -1.0};
-    for (std::size_t candidate = 0; candidate < of_.size(); ++candidate) {
-      if (chosen_.contains(candidate)) continue;
+    for (std::size_t kernel = 0; kernel < of_.size(); ++kernel) {
+      if (chosen_.contains(kernel)) continue;
       double saved = 0;
-      for (const Entry& entry : of_[candidate]) saved += std::max(0.0, costs[entry.shape] - entry.cost);
-      if (saved > best.second) best = {candidate, saved};
+      for (const Entry& entry : of_[kernel]) saved += std::max(0.0, costs[entry.shape] - entry.cost);
+      if (saved > best.second) best = {kernel, saved};
     }
     return best;
   }
 
-  std::vector<std::vector<Entry>> of_;  ///< Of each candidate, the shapes at which it was measured.
+  std::vector<std::vector<Entry>> of_;  ///< Of each kernel, the shapes at which it was measured.
   std::vector<double> unserved_;        ///< Of each shape, what it costs while nothing serves it.
   std::set<std::size_t> chosen_;
 };
@@ -95,15 +115,18 @@ class Selection {
 
 FitData fastest_few(const FitData& data, std::size_t most) {
   if (data.candidates.size() <= most) return data;
-  Selection selection(data);
+  const std::vector<std::size_t> kernels = kernels_of(data.candidates);
+  Selection selection(data, kernels);
+  if (selection.count() <= most) return data;
   const std::size_t unbounded = any_unbounded(data.candidates);
-  if (unbounded < data.candidates.size()) selection.add(unbounded);
+  const bool has_unbounded = unbounded < data.candidates.size();
+  if (has_unbounded) selection.add(kernels[unbounded]);
   while (selection.chosen().size() < most) selection.add_best();
   for (bool better = true; better;) {
     better = false;
     const std::set<std::size_t> chosen = selection.chosen();
     for (const std::size_t one : chosen)
-      if (one != unbounded) better |= selection.exchange(one);
+      if (!has_unbounded || one != kernels[unbounded]) better |= selection.exchange(one);
   }
 
   FitData few = data;
@@ -112,7 +135,7 @@ FitData fastest_few(const FitData& data, std::size_t most) {
     for (const auto& [N, fields] : times.by_N())
       for (const auto& [M, field] : fields)
         for (const auto& [candidate, time_us] : field)
-          if (selection.chosen().contains(candidate)) few.times[alignment].add(M, N, candidate, time_us);
+          if (selection.chosen().contains(kernels[candidate])) few.times[alignment].add(M, N, candidate, time_us);
   return few;
 }
 

@@ -166,7 +166,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     reduce_once(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
   __shared__ float warps[2][kWarps];
 #if OVER == 2
-  const auto part = [&] { return Part(x, y, block_id(), 0, M, N); };
+  const auto part = [&] { return Part(x, y, block_id(), 0, 1u, M, N); };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
@@ -177,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   __shared__ Mailbox mailbox;
   if (threadIdx.x == 0) mailbox.init();
   arrive_in_cluster();
-  const auto part = [&] { return Part(x, y, block_id() / PARTS, static_cast<int>(block_id() % PARTS), M, N); };
+  const auto part = [&] { return Part(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N); };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
@@ -201,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const long long groups = gridDim.x / PARTS;
     return block_id() / PARTS + round * groups;
   };
-  const auto part = [&] { return Part(x, y, row(), static_cast<int>(block_id() % PARTS), M, N); };
+  const auto part = [&] { return Part(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N); };
   auto from = loads_of(part());
 
   wait_for_previous_kernel();

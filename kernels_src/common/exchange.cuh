@@ -68,24 +68,16 @@ __device__ inline float2 await(const Slot* slot, unsigned tag) {
   return state_of(s);
 }
 
-// By a whole warp: the row's state from its COUNT slots.
-template <int COUNT>
-__device__ inline float2 await_row(const Slot* slots, unsigned tag) {
-  constexpr int kRounds = (COUNT + kWidth - 1) / kWidth;
-  float2 part[kRounds];
-  float m = minus_infinity();
-#pragma unroll
-  for (int i = 0; i < kRounds; ++i) {
-    const int at = i * kWidth + static_cast<int>(lane_id());
-    part[i] = at < COUNT ? await(slots + at, tag) : no_elements();
-    m = fmaxf(m, part[i].x);
+// By a whole warp: the row's state from its `count` slots.
+__device__ inline float2 await_row(const Slot* slots, unsigned count, unsigned tag) {
+  float2 state = no_elements();
+  if (lane_id() < count) {
+    state = await(slots + lane_id(), tag);
+#pragma unroll 1
+    for (unsigned at = lane_id() + kWarp; at < count; at += kWarp) state = merge(state, await(slots + at, tag));
   }
   __syncwarp();
-  m = group_max<kWidth>(m);
-  float d = 0;
-#pragma unroll
-  for (int i = 0; i < kRounds; ++i) d += part[i].y * rescale_factor(part[i].x - m);
-  return make_float2(m, group_sum<kWidth>(d));
+  return warp_merge(state);
 }
 
 // By one thread of each block, once the block needs no state any more. The last one prepares the next launch.

@@ -7,7 +7,9 @@
 #pragma once
 
 // Rows of one part by lines, where that leaves a thread the registers that it needs.
-#define BY_LINES (PARTS == 1 && SHARED_ITEMS == 0 && 65536 / (THREADS * BLOCKS) >= 5 * VEC_ITEMS + 17)
+#if defined(PARTS) && PARTS == 1 && SHARED_ITEMS == 0 && 65536 / (THREADS * BLOCKS) >= 5 * VEC_ITEMS + 17
+#define BY_LINES true
+#endif
 
 #include "common/async_copy.cuh"
 #include "common/kept.cuh"

@@ -5,7 +5,8 @@
 
 #include "common/vector_access.cuh"
 
-constexpr int kLineVectors = 8;  // of a cache line
+constexpr int kLineVectors = 8;       // of a cache line
+constexpr int kNoLimit = 0x7fffffff;  // of a capacity
 
 struct Row {
   const Storage* x;          // of position 0

@@ -14,6 +14,7 @@ struct Geometry {
   /// Launched before the work ahead of it in the stream is done, where the device has programmatic stream serialization
   /// (sm_90). The kernel itself waits with griddepcontrol.wait before it touches memory.
   bool overlaps = false;
+  int parts = 1;                     ///< Blocks that share a row: the kernel's parameter `parts`.
   int phases = 1;                    ///< The kernel is launched so many times in order, with `phase` = 0, 1, ...
   std::int64_t workspace_bytes = 0;  ///< Of Launch::workspace; 0: it takes none.
 

@@ -32,7 +32,8 @@ PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
   if (traits_.exchange == Exchange::cluster) {
     axes_.push_back({.name = "PARTS", .least = 2, .most = traits_.most_parts, .power_of_two = true});
   } else if (traits_.exchange != Exchange::none) {
-    axes_.push_back({.name = "PARTS", .most = traits_.most_parts});
+    const bool shifts = traits_.exchange == Exchange::slots;  // every thread divides by it
+    axes_.push_back({.name = "PARTS", .compile_time = false, .most = traits_.most_parts, .power_of_two = shifts});
   }
   axes_.push_back({.name = "VEC_ITEMS", .most = kMostItems});
   if (ring) {
@@ -257,7 +258,7 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
   const bool waits = traits_.exchange == Exchange::slots;  // where a simulated device takes longest
   if (!waits || dtype == DType::f32)
     add({{"THREADS", waits ? 32 : 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
-  const std::int64_t other = waits ? 3 : 8;
+  const std::int64_t other = waits ? 2 : 8;
   add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", 1}});
   if (has("SHARED_ITEMS")) {
     add({{"THREADS", 64}, {"PARTS", 2}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 2}, {"STREAM", 0}});
@@ -287,6 +288,7 @@ Geometry PartKernel::geometry(const Problem& problem, const Constants& constants
   shape.shared_bytes = shared_bytes(constants);
   shape.overlaps = true;
   shape.grid = parts * std::min(problem.M, kMostBlocks / parts);
+  shape.parts = static_cast<int>(parts);
   switch (traits_.exchange) {
     case Exchange::none:
       break;

@@ -142,7 +142,8 @@ void CudaDevice::launch(const Launch& launch, Stream stream) {
   std::int64_t M = launch.M, N = launch.N;
   int phase = 0;
   // A kernel takes as many of them as it declares.
-  std::array<void*, 6> parameters{&x, &y, &M, &N, &workspace, &phase};
+  int parts = geometry.parts;
+  std::array<void*, 7> parameters{&x, &y, &M, &N, &workspace, &phase, &parts};
   const bool overlaps = geometry.overlaps && LaunchConfig::overlaps(info_);
   const auto enqueue = [&] {
     if (geometry.cluster == 1 && !geometry.cooperative && !overlaps) {

@@ -27,14 +27,12 @@ std::int64_t shared_bytes(const SimKernel& kernel, const Geometry& geometry) {
 }
 
 std::vector<std::byte> parameters_of(const Launch& launch, int phase) {
-  const std::int64_t values[]{static_cast<std::int64_t>(launch.x),
-                              static_cast<std::int64_t>(launch.y),
-                              launch.M,
-                              launch.N,
-                              static_cast<std::int64_t>(launch.workspace),
-                              phase};
-  std::vector<std::byte> bytes(sizeof values);
-  std::memcpy(bytes.data(), values, sizeof values);
+  const std::int64_t wide[]{static_cast<std::int64_t>(launch.x), static_cast<std::int64_t>(launch.y), launch.M,
+                            launch.N, static_cast<std::int64_t>(launch.workspace)};
+  const std::int32_t narrow[]{phase, launch.geometry.parts};
+  std::vector<std::byte> bytes(sizeof wide + sizeof narrow);
+  std::memcpy(bytes.data(), wide, sizeof wide);
+  std::memcpy(bytes.data() + sizeof wide, narrow, sizeof narrow);
   return bytes;
 }
 

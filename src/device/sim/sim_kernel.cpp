@@ -14,15 +14,16 @@ std::uint64_t next_id() {
   return ++last;
 }
 
-/// The first of x, y, M, N and workspace, of 8 bytes each, and phase, of 4.
+/// The first of x, y, M, N and workspace, of 8 bytes each, and phase and parts, of 4.
 void check_parameters(const Program& program) {
-  constexpr std::uint32_t kParameters = 6, kBytes = 5 * 8 + 4;
+  constexpr std::uint32_t kWide = 5, kParameters = 7;
   const std::uint32_t count = program.parameter_count;
-  if (count <= kParameters && program.parameter_bytes == std::min(8 * count, kBytes)) return;
+  const std::uint32_t wide = std::min(count, kWide);
+  if (count <= kParameters && program.parameter_bytes == 8 * wide + 4 * (count - wide)) return;
   throw_error(
       StatusCode::device,
       "kernel {} has {} parameters of {} bytes; it must have the first ones of (const T* x, T* y, int64 M, int64 "
-      "N, void* workspace, int phase)",
+      "N, void* workspace, int phase, int parts)",
       program.name, count, program.parameter_bytes);
 }
 
