@@ -315,20 +315,24 @@ Geometry PartKernel::geometry(const Problem& problem, const Constants& constants
 
 std::optional<Constants> PartKernel::reduce_once(const Constants& constants) const {
   switch (traits_.exchange) {
-    case Exchange::none: {
-      Constants macros = reduce_once_over(ReduceOver::block, constants);
-      macros["PARTS"] = 1;
-      return macros;
-    }
+    case Exchange::none:
+      return reduce_once_in_parts(ReduceOver::block, constants);
     case Exchange::cluster:
-      return reduce_once_over(ReduceOver::cluster, constants);
+      return reduce_once_in_parts(ReduceOver::cluster, constants);
     case Exchange::slots:
-      return reduce_once_over(ReduceOver::grid, constants);
+      return reduce_once_in_parts(ReduceOver::grid, constants);
     case Exchange::ring:
     case Exchange::launches:
       break;
   }
   return std::nullopt;
+}
+
+/// That kernel has a macro for the parts of a row, which need not be one of the variant's own.
+Constants PartKernel::reduce_once_in_parts(ReduceOver over, const Constants& constants) const {
+  Constants macros = reduce_once_over(over, constants);
+  macros["PARTS"] = parts(constants);
+  return macros;
 }
 
 }  // namespace softmax_dispatch

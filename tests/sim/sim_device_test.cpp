@@ -187,7 +187,7 @@ TEST(SimDevice, ImagesThatCannotBeLoaded) {
       error_of(
           StatusCode::device,
           [&] { device->load(line_info_ptx("extern \"C\" __global__ void k(float* x, int n) { *x = n; }"), "k"); }),
-      HasSubstr("first ones of (const T* x, T* y, int64 M, int64 N, void* workspace, int phase)"));
+      HasSubstr("first ones of (const T* x, T* y, int64 M, int64 N, void* workspace, int phase, int parts)"));
   EXPECT_THAT(error_of(StatusCode::unsupported, [&] { device->load("\177ELF...", "k"); }), HasSubstr("PTX line 1"));
 }
 

@@ -5,14 +5,14 @@ namespace softmax_dispatch::planted {
 std::vector<Trap> part_traps() {
   // Two groups of blocks, which walk over the rows.
   const std::string_view split = "split BLOCKS=2 GRID=8 PARTS=4 SHARED_ITEMS=0 STREAM=0 THREADS=64 VEC_ITEMS=1";
-  const std::string_view split_f16 = "split f16 BLOCKS=2 GRID=6 PARTS=3 SHARED_ITEMS=1 STREAM=1 THREADS=32 VEC_ITEMS=1";
+  const std::string_view split_f16 = "split f16 BLOCKS=2 GRID=8 PARTS=4 SHARED_ITEMS=1 STREAM=1 THREADS=32 VEC_ITEMS=1";
   const std::string_view small_split = "split BLOCKS=1 GRID=4 PARTS=2 SHARED_ITEMS=0 STREAM=0 THREADS=32 VEC_ITEMS=1";
   const std::string_view map_merge = "map_merge BLOCKS=2 PARTS=3 STREAM=0 THREADS=64 VEC_ITEMS=2";
   const std::string_view map_merge_bf16 = "map_merge bf16 BLOCKS=2 PARTS=5 STREAM=0 THREADS=32 VEC_ITEMS=2";
   return {
       {"slots_of_another_group",
        {split, split_f16},
-       {{"(block_id() / PARTS * 2 + half) * PARTS", "half * PARTS"}},
+       {{"(block_id() / count * 2 + half) << count.exponent()", "half << count.exponent()"}},
        Effect::fails_simulated,
        kWrongOrHangs},
       {"one_slot_for_all_parts",
@@ -22,12 +22,12 @@ std::vector<Trap> part_traps() {
        kWrongOrHangs},
       {"slots_not_in_turn",
        {split, split_f16},
-       {{"(block_id() / PARTS * 2 + half) * PARTS", "block_id() / PARTS * 2 * PARTS"}},
+       {{"(block_id() / count * 2 + half) << count.exponent()", "block_id() / count * 2 << count.exponent()"}},
        Effect::fails_simulated,
        kWrongOrHangs},
       {"tag_not_advanced",
        {split, split_f16},
-       {{"state, tag + round / 2)", "state, tag)"}, {"(of_row, tag + round / 2)", "(of_row, tag)"}},
+       {{"state, tag + round / 2)", "state, tag)"}, {"(of_row, count, tag + round / 2)", "(of_row, count, tag)"}},
        Effect::fails_simulated,
        kWrong},
       // Seen where both launches have few rows: those of many write the slots anew before they come to the same tags.
@@ -58,18 +58,17 @@ std::vector<Trap> part_traps() {
        kRace},
       {"part_begins_one_vector_late",
        {split, map_merge},
-       {{"static_cast<long long>(vectors) * part / PARTS)",
-         "static_cast<long long>(vectors) * part / PARTS) + (part > 0)"}},
+       {{"part * each + min(part, more);", "part * each + min(part, more) + (part > 0 ? 1 : 0);"}},
        Effect::fails,
        kNotWritten},
       {"part_ends_one_vector_late",
        {split_f16, map_merge_bf16},
-       {{"(part + 1) / PARTS) * kVector;", "(part + 1) / PARTS) * kVector + (part + 1 < PARTS ? kVector : 0);"}},
+       {{"(part < more ? 1 : 0)) * kVector;", "(part < more ? 1 : 0) + (part + 1 < parts ? 1 : 0)) * kVector;"}},
        Effect::fails,
        kWrong},
       {"slots_of_another_row",
        {map_merge, map_merge_bf16},
-       {{"slots_of(workspace) + r * PARTS;", "slots_of(workspace);"}},
+       {{"slots_of(workspace) + static_cast<long long>(r) * count;", "slots_of(workspace);"}},
        Effect::fails,
        kWrong},
       {"sum_not_rescaled", {map_merge, map_merge_bf16}, {{"sum[k] *= factor;", ""}}, Effect::fails, kWrong},
@@ -86,7 +85,7 @@ std::vector<Trap> part_traps() {
        kNotWritten},
       {"states_merged_by_one_part_alone",
        {map_merge_bf16},
-       {{"write(part, await_row<PARTS>(slots, kNoTag));", "write(part, await_row<1>(slots, kNoTag));"}},
+       {{"write(part, await_row(slots, count, kNoTag));", "write(part, await_row(slots, 1, kNoTag));"}},
        Effect::fails,
        kWrong},
       {"no_barrier_after_states",

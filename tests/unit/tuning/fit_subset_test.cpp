@@ -74,7 +74,8 @@ const std::vector<Row> kRows{{200, {{kA, 10}, {kB, 20}, {kC, 11}, {kUnbounded, 3
                              {900, {{kA, 10.2}, {kB, 10.2}, {kC, 10}, {kUnbounded, 30}, {kOtherUnbounded, 40}}}};
 
 TEST(FitSubset, KeepsAllWhereThereAreFew) {
-  const FitData data = data_of(journal_of(kRows));
+  const Journal journal = journal_of(kRows);  // which the data point into
+  const FitData data = data_of(journal);
   ASSERT_THAT(data.candidates, SizeIs(5));
   for (const std::size_t most : {5U, 6U, 64U}) EXPECT_EQ(times_of(fastest_few(data, most)), times_of(data)) << most;
 }
@@ -89,7 +90,8 @@ TEST(FitSubset, AnExchangeMendsWhatWasTakenFirst) {
 }
 
 TEST(FitSubset, HasNoMoreThanAllowedAndTheSimplestUnboundedAlways) {
-  const FitData data = data_of(journal_of(kRows));
+  const Journal journal = journal_of(kRows);  // which the data point into
+  const FitData data = data_of(journal);
   for (std::size_t most = 1; most <= 5; ++most) {
     const std::set<std::string> few = kept(fastest_few(data, most));
     EXPECT_LE(few.size(), most);
@@ -131,8 +133,19 @@ TEST(FitSubset, OfEqualsTheFirstWhateverTheOrderOfEvents) {
   }
 }
 
+TEST(FitSubset, LaunchesOfOneCompiledKernelCountOnce) {
+  Journal journal = journal_of(kRows);
+  const auto of_both = [](const Config& config) { return config == parse_config(kA) || config == parse_config(kB); };
+  for (CompileEvent& event : journal.compiles)
+    if (of_both(event.config)) event.code_hash = "the same";
+  for (VerifyEvent& event : journal.verifications)
+    if (of_both(event.config)) event.code_hash = "the same";
+  EXPECT_THAT(kept(fastest_few(data_of(journal), 2)), UnorderedElementsAre(kA, kB, kUnbounded));
+}
+
 TEST(FitSubset, LeavesTheTimesOfTheOthersOutAndChangesNone) {
-  const FitData data = data_of(journal_of(kRows));
+  const Journal journal = journal_of(kRows);  // which the data point into
+  const FitData data = data_of(journal);
   const Times before = times_of(data);
   const FitData few = fastest_few(data, 2);
   EXPECT_EQ(times_of(data), before);
