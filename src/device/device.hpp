@@ -37,7 +37,7 @@ struct DeviceInfo {
 using DevicePtr = std::uint64_t;
 
 /// A kernel loaded on a device. Its parameters are the first of (const T* x, T* y, int64 M, int64 N, void* workspace,
-/// int phase), as many as it declares.
+/// int phase, int parts), as many as it declares.
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;

@@ -90,6 +90,16 @@ extern "C" __global__ void k(const float* x, float* y, long long M, long long N,
 )";
 }
 
+TEST_F(LaunchForms, PartsOfARowAreAParameter) {
+  make(R"(
+extern "C" __global__ void k(const float* x, float* y, long long M, long long N, void* workspace, int phase, int parts) {
+  if (threadIdx.x == 0) y[blockIdx.x] = 10 * phase + parts;
+}
+)");
+  launch({.grid = 6, .block = 32, .parts = 3});
+  EXPECT_THAT(y(6), Each(3.0f));
+}
+
 TEST_F(LaunchForms, CooperativeBlocksMeetLaunchAfterLaunch) {
   make(sum_over_blocks());
   const Geometry geometry{.grid = 40, .block = 32, .cooperative = true, .workspace_bytes = kWorkspaceBytes};

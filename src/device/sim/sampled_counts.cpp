@@ -122,8 +122,9 @@ std::shared_ptr<const LaunchCounts> SampledCounts::once(std::uint64_t kernel, in
                                                         const Run& run) {
   // Where the buffers lie matters to what a sector or a vector holds, not which they are.
   constexpr DevicePtr kAlign = 256;
-  const Key key{kernel,   phase,    launch.geometry.grid, launch.geometry.block, launch.geometry.shared_bytes,
-                launch.M, launch.N, launch.x % kAlign,    launch.y % kAlign,     launch.x == launch.y};
+  const Geometry& shape = launch.geometry;
+  const Key key{kernel,   phase,    shape.grid,        shape.block,       shape.parts,         shape.shared_bytes,
+                launch.M, launch.N, launch.x % kAlign, launch.y % kAlign, launch.x == launch.y};
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = known_.find(key); known != known_.end()) return known->second;

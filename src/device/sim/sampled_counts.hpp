@@ -33,8 +33,8 @@ class SampledCounts {
   std::shared_ptr<const LaunchCounts> of(std::uint64_t kernel, int phase, const Launch& launch, const Run& run);
 
  private:
-  using Key = std::tuple<std::uint64_t, int, std::int64_t, int, std::int64_t, std::int64_t, std::int64_t, DevicePtr,
-                         DevicePtr, bool>;
+  using Key = std::tuple<std::uint64_t, int, std::int64_t, int, int, std::int64_t, std::int64_t, std::int64_t,
+                         DevicePtr, DevicePtr, bool>;
   std::shared_ptr<const LaunchCounts> once(std::uint64_t kernel, int phase, const Launch& launch, const Run& run);
 
   std::mutex mutex_;

@@ -69,6 +69,12 @@ TEST_F(CudaLaunch, PhasesFollowOneAnother) {
   for (int phase = 0; phase < 3; ++phase) EXPECT_EQ(seen[static_cast<std::size_t>(phase)].phase, phase);
 }
 
+TEST_F(CudaLaunch, PartsOfARowAreAParameter) {
+  make(7);
+  EXPECT_EQ(launch({.grid = 8, .block = 64}).at(0).parts, 1);
+  EXPECT_EQ(launch({.grid = 8, .block = 64, .parts = 4}).at(0).parts, 4);
+}
+
 TEST_F(CudaLaunch, OverlapsWhereTheDeviceAndTheDriverDo) {
   make(7);
   EXPECT_FALSE(launch({.grid = 8, .block = 64, .overlaps = true}).at(0).overlaps) << "before sm_90";

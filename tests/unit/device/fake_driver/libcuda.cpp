@@ -90,6 +90,7 @@ CUresult launch(FakeDriverState::Launch launch, CUstream stream, void** paramete
   std::memcpy(&launch.N, parameters[3], 8);
   std::memcpy(&launch.workspace, parameters[4], 8);
   std::memcpy(&launch.phase, parameters[5], 4);
+  std::memcpy(&launch.parts, parameters[6], 4);
   return enqueue(stream, [launch] {
     g_state.launches.push_back(launch);
     g_state.now_us += launch.grid;

@@ -27,7 +27,7 @@ struct FakeDriverState {
     std::uint64_t x = 0, y = 0;
     std::int64_t M = 0, N = 0;
     std::uint64_t workspace = 0;
-    int phase = 0;
+    int phase = 0, parts = 0;
     unsigned cluster = 0;  ///< 0, or false: without this attribute.
     bool cooperative = false, overlaps = false;
   };
