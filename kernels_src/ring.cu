@@ -122,7 +122,7 @@ __device__ inline void write(const Task& task, const uint4* stage, float part_m,
   for (int i = 0; i < VEC_ITEMS; ++i) {
     const int number = first + i * THREADS;
     if (static_cast<unsigned>(number - task.first) < whole)
-      store_vector(y + i * THREADS * kVector, scaled(stage[number], scale), true);
+      store_vector(y + i * THREADS * kVector, scaled(stage[number], scale));
   }
   if (task.vectors == task.whole) return;
 #pragma unroll 1

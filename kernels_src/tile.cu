@@ -10,14 +10,13 @@
 #include "common/vectors.cuh"
 
 constexpr unsigned kGroups = THREADS / LANES;  // of the block
-constexpr int kAnyLength = 0x7fffffff;
 
 extern __shared__ uint4 tile_vectors[];
 
 // Complete after wait_for_copies().
 __device__ inline void copy_position(uint4* to, const Row& run, int at) {
   if (run.safe(at)) {
-    copy_vector(to, run.x + at, run.streamed);
+    copy_vector(to, run.x + at);
   } else {
     *to = run.fetch(at);
   }
@@ -100,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) tile(const Storage* x, Sto
   const int n = static_cast<int>(N);
   const int begin = static_cast<int>(threadIdx.x) * kVector;
 
-  Row run(x, y, static_cast<long long>(blockIdx.x) * TILE_ROWS, M, N, kAnyLength, TILE_ROWS);
+  Row run(x, y, static_cast<long long>(blockIdx.x) * TILE_ROWS, M, N, kNoLimit, TILE_ROWS);
   run.keep();  // ready when the previous kernel is
 
   wait_for_previous_kernel();

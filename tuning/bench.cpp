@@ -61,10 +61,9 @@ class Bench {
       options_.progress({stage, static_cast<std::int64_t>(done), static_cast<std::int64_t>(total), detail, {}});
   }
 
-  /// Compiles and verifies, and notes why a configuration cannot be timed.
-  void reject_broken(const std::vector<Config>& configs) {
+  /// In parallel, and notes what does not compile.
+  void compile(const std::vector<Config>& configs) {
     std::size_t done = 0;
-    std::vector<Config> compiled;
     compile_configs(
         configs, options_.worker, options_.settings,
         [&](std::size_t i, const CompileResult& result) {
@@ -72,9 +71,15 @@ class Bench {
           report("compile", ++done, configs.size(), to_string(configs[i]));
         },
         nullptr);
+  }
+
+  /// Compiles and verifies, and notes why a configuration cannot be timed.
+  void reject_broken(const std::vector<Config>& configs) {
+    compile(configs);
+    std::vector<Config> compiled;
     std::copy_if(configs.begin(), configs.end(), std::back_inserter(compiled),
                  [&](const Config& config) { return !broken_.contains(config); });
-    done = 0;
+    std::size_t done = 0;
     verify_configs(
         compiled, verify::Depth::brief, options_.worker, options_.settings,
         [&](std::size_t i, const Verified& verified) {
@@ -84,20 +89,12 @@ class Bench {
         nullptr);
   }
 
-  /// In parallel, ahead of the worker that takes the times: one after the other they would take longer than these.
+  /// Ahead of the worker that takes the times: one after the other they would take longer than these.
   void compile_reduce_once(const std::vector<BenchRow>& rows) {
     std::set<Config> kernels;
     for (const BenchRow& row : rows)
       if (std::optional<Config> kernel = reduce_once_of(registry_, row.chosen)) kernels.insert(*std::move(kernel));
-    std::size_t done = 0;
-    const std::vector<Config> all(kernels.begin(), kernels.end());
-    compile_configs(
-        all, options_.worker, options_.settings,
-        [&](std::size_t i, const CompileResult& result) {
-          if (result.error) broken_[all[i]] = *result.error;
-          report("compile", ++done, all.size(), to_string(all[i]));
-        },
-        nullptr);
+    compile({kernels.begin(), kernels.end()});
   }
 
   /// Why a configuration is not timed at the problem; nothing where it is.

@@ -71,16 +71,15 @@ extern __shared__ uint4 tile_vectors[];
 
 extern "C" __global__ void __launch_bounds__(THREADS)
     reduce_once(const Storage* x, Storage* y, long long M, long long N) {
-  constexpr int kAnyLength = 0x7fffffff;
   constexpr int kTurn = THREADS * kVector;
   const int begin = static_cast<int>(threadIdx.x) * kVector;
-  Row run(x, y, static_cast<long long>(blockIdx.x) * TILE_ROWS, M, N, kAnyLength, TILE_ROWS);
+  Row run(x, y, static_cast<long long>(blockIdx.x) * TILE_ROWS, M, N, kNoLimit, TILE_ROWS);
   run.keep();
 
   wait_for_previous_kernel();
   for (int at = begin; at < run.end; at += kTurn) {
     if (run.safe(at)) {
-      copy_vector(tile_vectors + at / kVector, run.x + at, run.streamed);
+      copy_vector(tile_vectors + at / kVector, run.x + at);
     } else {
       tile_vectors[at / kVector] = run.fetch(at);
     }
@@ -115,7 +114,7 @@ __device__ inline void store_shared(const Reach<Storage*>& to, float factor, boo
   if constexpr (ITEM < SHARED_ITEMS) {
     constexpr int kOffset = (Held::kShared + ITEM * THREADS) * kVector;
     if (to.whole<kOffset>()) {
-      store_vector<kOffset>(to.p, times(Held::shared(ITEM), factor), to.streamed);
+      store_vector<kOffset>(to.p, times(Held::shared(ITEM), factor));
     } else {
       others |= to.partly<kOffset>();
     }

@@ -91,7 +91,7 @@ struct Held {
     if constexpr (ITEM < SHARED_ITEMS) {
       constexpr int kOffset = (kShared + ITEM * THREADS) * kVector;
       if (from.whole<kOffset>()) {
-        copy_vector<kOffset>(&shared(ITEM), from.p, from.streamed);
+        copy_vector<kOffset>(&shared(ITEM), from.p);
       } else {
         shared(ITEM) = all_minus_infinity();
         others |= from.partly<kOffset>();
@@ -126,7 +126,7 @@ struct Held {
       constexpr int kOffset = (kShared + ITEM * THREADS) * kVector;
       const uint4 v = scaled(shared(ITEM), scale);
       if (to.whole<kOffset>()) {
-        store_vector<kOffset>(to.p, v, to.streamed);
+        store_vector<kOffset>(to.p, v);
       } else {
         others |= to.partly<kOffset>();
       }

@@ -95,12 +95,10 @@ struct Row {
     }
   }
 
-  template <int OFFSET = 0>
-  __device__ void store(int from, const uint4& vector) const {
-    const int at = from + OFFSET;
+  __device__ void store(int at, const uint4& vector) const {
     if (at >= end) return;
     if (same_skew && whole(at)) {
-      store_vector<OFFSET>(y + from, vector, streamed);
+      store_vector(y + at, vector, streamed);
     } else {
       store_own(at, vector);
     }

@@ -15,16 +15,6 @@ __device__ inline void fetch(uint4 (&share)[VEC_ITEMS], const Row& row, int firs
   }
 }
 
-// By a number that is not known when compiled. An array in registers has no addresses.
-__device__ inline uint4 item_of(const uint4 (&share)[VEC_ITEMS], int number) {
-  uint4 r = share[0];
-#pragma unroll
-  for (int i = 1; i < VEC_ITEMS; ++i) {
-    if (i == number) r = share[i];
-  }
-  return r;
-}
-
 template <int STRIDE>
 struct Share {
   float v[VEC_ITEMS][kVector];

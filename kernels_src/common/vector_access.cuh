@@ -7,7 +7,7 @@
 #include "common/element.cuh"
 
 template <int OFFSET = 0>
-__device__ inline uint4 load_vector(const Storage* p, bool streamed) {
+__device__ inline uint4 load_vector(const Storage* p, bool streamed = true) {
   uint4 v;
   if (STREAM && streamed) {
     asm volatile("ld.global.cs.v4.u32 {%0, %1, %2, %3}, [%4 + %5];"
@@ -22,7 +22,7 @@ __device__ inline uint4 load_vector(const Storage* p, bool streamed) {
 }
 
 template <int OFFSET = 0>
-__device__ inline void store_vector(Storage* p, uint4 v, bool streamed) {
+__device__ inline void store_vector(Storage* p, uint4 v, bool streamed = true) {
   if (STREAM && streamed) {
     asm volatile("st.global.cs.v4.u32 [%0 + %1], {%2, %3, %4, %5};" ::"l"(p), "n"(OFFSET * kElementBytes), "r"(v.x),
                  "r"(v.y), "r"(v.z), "r"(v.w)
@@ -30,4 +30,15 @@ __device__ inline void store_vector(Storage* p, uint4 v, bool streamed) {
   } else {
     *reinterpret_cast<uint4*>(p + OFFSET) = v;
   }
+}
+
+// One of some vectors by a number that is not known when compiled. An array in registers has no addresses.
+template <int COUNT>
+__device__ inline uint4 item_of(const uint4 (&vectors)[COUNT], int number) {
+  uint4 r = vectors[0];
+#pragma unroll
+  for (int i = 1; i < COUNT; ++i) {
+    if (i == number) r = vectors[i];
+  }
+  return r;
 }

@@ -35,14 +35,12 @@ struct Reach {
   int at;         // elements from the row's first to it
   unsigned span;  // a vector before it, from the row's first element on, is accessed as it is
   int length;     // of the row
-  bool streamed;
 
   __device__ Reach(Pointer start, const Row& row, int first, unsigned span)
       : p(start + static_cast<long long>(first) * kVector),
         at(first * kVector - row.skew),
         span(span),
-        length(row.end - row.skew),
-        streamed(row.streamed) {
+        length(row.end - row.skew) {
     asm volatile("" : "+l"(p), "+r"(at), "+r"(this->span), "+r"(length));
     __builtin_assume(__isGlobal(p));  // which it no longer sees
   }
@@ -102,16 +100,7 @@ struct Vectors {
   static constexpr int kStride = THREADS * kVector;  // from one to the next, in elements
   uint4 v[COUNT];
 
-  // By a number that is not known when compiled. An array in registers has no addresses.
-  __device__ uint4 get(int item) const {
-    uint4 r = v[0];
-#pragma unroll
-    for (int i = 1; i < COUNT; ++i) {
-      if (i == item) r = v[i];
-    }
-    return r;
-  }
-
+  // As item_of().
   __device__ void set(int item, const uint4& value) {
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
@@ -139,7 +128,7 @@ struct Vectors {
       constexpr int kOffset = ITEM * kStride;
       v[ITEM] = all_minus_infinity();
       if (from.whole<kOffset>()) {
-        v[ITEM] = load_vector<kOffset>(from.p, from.streamed);
+        v[ITEM] = load_vector<kOffset>(from.p);
       } else {
         others |= from.partly<kOffset>();
       }
@@ -152,7 +141,7 @@ struct Vectors {
     if constexpr (ITEM < COUNT) {
       constexpr int kOffset = ITEM * kStride;
       if (to.whole<kOffset>()) {
-        store_vector<kOffset>(to.p, v[ITEM], to.streamed);
+        store_vector<kOffset>(to.p, v[ITEM]);
       } else {
         others |= to.partly<kOffset>();
       }
@@ -172,7 +161,7 @@ struct Vectors {
 #pragma unroll 1
     for (int item = 0; item < COUNT; ++item) {
       const int offset = item * kStride;
-      if (to.partly(offset) && !to.whole(offset)) store_elements(to, offset, get(item));
+      if (to.partly(offset) && !to.whole(offset)) store_elements(to, offset, item_of(v, item));
     }
   }
 };
