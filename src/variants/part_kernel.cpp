@@ -31,7 +31,7 @@ PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
   axes_.push_back({.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads});
   if (traits_.exchange == Exchange::cluster) {
     axes_.push_back({.name = "PARTS", .least = 2, .most = traits_.most_parts, .power_of_two = true});
-  } else if (traits_.exchange != Exchange::none) {
+  } else if (traits_.exchange != Exchange::none && !ring) {
     const bool shifts = traits_.exchange == Exchange::slots;  // every thread divides by it
     axes_.push_back({.name = "PARTS", .compile_time = false, .most = traits_.most_parts, .power_of_two = shifts});
   }
@@ -56,8 +56,20 @@ bool PartKernel::has(std::string_view axis) const {
   return std::any_of(axes_.begin(), axes_.end(), [&](const Axis& one) { return one.name == axis; });
 }
 
-std::int64_t PartKernel::parts(const Constants& constants) const {
-  return has("PARTS") ? value_of(constants, "PARTS") : 1;
+std::int64_t PartKernel::most_parts(const Constants& constants) const {
+  if (has("PARTS")) return value_of(constants, "PARTS");
+  if (traits_.exchange != Exchange::ring) return 1;
+  // All of a row is in the stages of all blocks at once.
+  return std::min(traits_.most_parts, value_of(constants, "GRID") * value_of(constants, "STAGES"));
+}
+
+std::int64_t PartKernel::parts(const Problem& problem, const Constants& constants) const {
+  const std::int64_t most = most_parts(constants);
+  if (traits_.exchange != Exchange::ring) return most;
+  // Rows that are not of whole vectors begin anywhere in one.
+  const std::int64_t vector = vector_elements(problem.dtype);
+  const std::int64_t before = problem.N % vector == 0 ? 0 : vector - 1;
+  return std::min(most, ceil_div(problem.N + before, part_capacity(problem.dtype, constants)));
 }
 
 std::int64_t PartKernel::vectors_of_thread(const Constants& constants) const {
@@ -132,8 +144,8 @@ Support PartKernel::supports(DType dtype, const Constants& constants, const Targ
     return Support::no("STAGES must be LAG + 2 or more: one part is reduced, and one is on its way");
   if (has("GRID")) {
     const std::int64_t grid = value_of(constants, "GRID");
-    if (grid < parts(constants))
-      return Support::no(fmt::format("GRID={} has no room for the PARTS={} of a row", grid, parts(constants)));
+    if (has("PARTS") && grid < most_parts(constants))
+      return Support::no(fmt::format("GRID={} has no room for the PARTS={} of a row", grid, most_parts(constants)));
     const std::int64_t held = value_of(constants, "BLOCKS") * target.sm_count;
     if (held > 0 && grid > held) {
       return Support::no(
@@ -150,9 +162,9 @@ Support PartKernel::supports(const Problem& problem, const Constants& constants,
     return Support::no(fmt::format("N={} is above the capacity {} of {}", problem.N, most,
                                    to_string(Config{std::string(id()), constants, problem.dtype})));
   }
-  const std::int64_t parts = this->parts(constants);
+  const std::int64_t parts = this->parts(problem, constants);
   if (problem.M > kMostBlocks / parts)
-    return Support::no(fmt::format("M={} rows of PARTS={} are more blocks than a grid may have", problem.M, parts));
+    return Support::no(fmt::format("M={} rows of {} parts are more blocks than a grid may have", problem.M, parts));
   const Geometry shape = geometry(problem, constants);
   if (shape.workspace_bytes > kMostWorkspaceBytes) {
     return Support::no(fmt::format("M={} rows need a workspace of {} bytes, above {}", problem.M, shape.workspace_bytes,
@@ -163,20 +175,26 @@ Support PartKernel::supports(const Problem& problem, const Constants& constants,
   return Support::yes();
 }
 
+std::int64_t PartKernel::part_capacity(DType dtype, const Constants& constants) const {
+  return value_of(constants, "THREADS") * vectors_of_thread(constants) * vector_elements(dtype);
+}
+
 std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) const {
   if (traits_.exchange == Exchange::launches) return kLongestRow;
-  const std::int64_t vector = vector_elements(dtype);
-  return parts(constants) * value_of(constants, "THREADS") * vectors_of_thread(constants) * vector;
+  return most_parts(constants) * part_capacity(dtype, constants);
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
   const std::int64_t chain = dtype == DType::f32 ? kChain : kChain16;
-  const std::int64_t threads = parts(constants) * value_of(constants, "THREADS");
+  const std::int64_t threads = most_parts(constants) * value_of(constants, "THREADS");
   return std::min(capacity_N(dtype, constants), kChains * chain * threads);
 }
 
 std::int64_t PartKernel::worthwhile_N(DType dtype, const Constants& constants) const {
-  return parts(constants) * value_of(constants, "THREADS") * vector_elements(dtype) / 2 + 1;
+  // A block alone holds shorter rows.
+  constexpr std::int64_t kLongRowBytes = 1 << 15;
+  if (traits_.exchange == Exchange::ring) return kLongRowBytes / static_cast<std::int64_t>(size_of(dtype)) + 1;
+  return most_parts(constants) * value_of(constants, "THREADS") * vector_elements(dtype) / 2 + 1;
 }
 
 Constants PartKernel::without_capacity(Constants constants) const {
@@ -195,7 +213,7 @@ Constants PartKernel::with_derived(DType dtype, Constants constants, const Targe
   }
   if (has("GRID")) {
     const std::int64_t held = value_of(constants, "BLOCKS") * std::max(1, target.sm_count);
-    constants.try_emplace("GRID", target.sm_count > 0 ? held : std::max(held, parts(constants)));
+    constants.try_emplace("GRID", target.sm_count > 0 || !has("PARTS") ? held : std::max(held, most_parts(constants)));
   }
   return constants;
 }
@@ -215,9 +233,9 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
     full["PARTS"] = parts;
   }
-  // Where a misaligned row has no room for what precedes it in its first vector, the ring is slow.
-  const std::int64_t more = traits_.exchange == Exchange::ring ? 1 : 0;
-  const std::int64_t items = ceil_div(of_thread + more, parts(full));
+  constexpr std::int64_t kItemsOfStage = 4;
+  const std::int64_t items = traits_.exchange == Exchange::ring ? std::min(of_thread + 1, kItemsOfStage)
+                                                                : ceil_div(of_thread, most_parts(full));
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(full, "SHARED_ITEMS") : 0;
   if (traits_.exchange != Exchange::launches)
     full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(items - shared, 1, kMostItems));
@@ -240,7 +258,6 @@ Constants PartKernel::complete(const Problem& problem, const Constants& partial,
 std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) const {
   std::vector<Constants> result;
   const auto add = [&](Constants config) {
-    if (!has("PARTS")) config.erase("PARTS");
     for (const Axis& axis : axes_) {
       if (axis.name == "SHARED_ITEMS") config.try_emplace("SHARED_ITEMS", 0);
       if (axis.name == "STAGES") config.try_emplace("STAGES", 3);
@@ -248,7 +265,8 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
     }
     // Few groups of blocks, so that they walk over the rows of a test.
     constexpr std::int64_t kGroups = 2;
-    if (has("GRID")) config.try_emplace("GRID", kGroups * parts(config));
+    if (has("GRID")) config.try_emplace("GRID", kGroups * value_of(config, "PARTS"));
+    if (!has("PARTS")) config.erase("PARTS");
     config = with_derived(dtype, std::move(config), target);
     if (supports(dtype, config, target)) result.push_back(std::move(config));
   };
@@ -268,11 +286,14 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
 
 std::vector<std::int64_t> PartKernel::boundaries_N(DType dtype, const Constants& constants) const {
   const std::int64_t vector = vector_elements(dtype);
-  const std::int64_t parts = this->parts(constants);
+  const std::int64_t parts = most_parts(constants);
   const std::int64_t capacity = capacity_N(dtype, constants);
   const std::int64_t turn = value_of(constants, "THREADS") * vector * parts;
   // Fewer vectors than parts; one turn of all threads; and the whole capacity, where that ends at some length.
   std::vector<std::int64_t> lengths{vector, vector * parts, turn, 2 * turn};
+  // One part, two, and as many as each warp reads the states of.
+  const std::int64_t part = part_capacity(dtype, constants);
+  if (traits_.exchange == Exchange::ring) lengths = {vector, part - (vector - 1), part, 2 * part, kWarpThreads * part};
   if (traits_.exchange != Exchange::launches) lengths.insert(lengths.end(), {capacity - (vector - 1), capacity});
   return as_boundaries(std::move(lengths), accurate_N(dtype, constants));
 }
@@ -283,7 +304,7 @@ std::int64_t PartKernel::rows_per_block(const Constants& /*constants*/) const {
 
 Geometry PartKernel::geometry(const Problem& problem, const Constants& constants) const {
   Geometry shape;
-  const std::int64_t parts = this->parts(constants);
+  const std::int64_t parts = this->parts(problem, constants);
   shape.block = static_cast<int>(value_of(constants, "THREADS"));
   shape.shared_bytes = shared_bytes(constants);
   shape.overlaps = true;
@@ -331,7 +352,7 @@ std::optional<Constants> PartKernel::reduce_once(const Constants& constants) con
 /// That kernel has a macro for the parts of a row, which need not be one of the variant's own.
 Constants PartKernel::reduce_once_in_parts(ReduceOver over, const Constants& constants) const {
   Constants macros = reduce_once_over(over, constants);
-  macros["PARTS"] = parts(constants);
+  macros["PARTS"] = most_parts(constants);
   return macros;
 }
 

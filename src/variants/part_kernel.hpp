@@ -13,7 +13,7 @@ enum class Exchange {
   none,     ///< There is one block for a row.
   cluster,  ///< Through distributed shared memory of a thread-block cluster.
   slots,    ///< Through global memory, by blocks that wait for each other: a cooperative launch.
-  ring,     ///< The same, with parts of many rows on their way through shared memory.
+  ring,     ///< The same, with parts of many rows on their way through shared memory: as many as a row's length needs.
   launches  ///< Through global memory, from one launch to the next.
 };
 
@@ -26,10 +26,10 @@ struct PartKernelTraits {
   std::int64_t most_parts = 1;
 };
 
-/// A kernel of the family that computes a row in PARTS parts (one, where that is no axis), in as many blocks, for every
-/// type. BLOCKS is how many
-/// blocks an SM is to hold (__launch_bounds__). Of a part, VEC_ITEMS vectors of each thread are in registers and
-/// SHARED_ITEMS in shared memory. The grid of a cooperative launch has at most GRID blocks.
+/// A kernel of the family that computes a row in PARTS parts, in as many blocks, for every type; where that is no axis
+/// there is one part, or in the ring as many as the row needs. BLOCKS is how many blocks an SM is to hold
+/// (__launch_bounds__). Of a part, VEC_ITEMS vectors of each thread are in registers and SHARED_ITEMS in shared memory.
+/// The grid of a cooperative launch has at most GRID blocks.
 class PartKernel : public Variant {
  public:
   explicit PartKernel(const PartKernelTraits& traits);
@@ -60,7 +60,10 @@ class PartKernel : public Variant {
 
  private:
   bool has(std::string_view axis) const;
-  std::int64_t parts(const Constants& constants) const;
+  /// Of the longest row.
+  std::int64_t most_parts(const Constants& constants) const;
+  std::int64_t parts(const Problem& problem, const Constants& constants) const;
+  std::int64_t part_capacity(DType dtype, const Constants& constants) const;
   std::int64_t vectors_of_thread(const Constants& constants) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   std::int64_t shared_bytes(const Constants& constants) const;

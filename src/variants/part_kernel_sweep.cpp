@@ -26,7 +26,7 @@ bool PartKernel::worthwhile_block(const Constants& constants) const {
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
 bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
   const std::int64_t threads = value_of(constants, "THREADS");
-  const std::int64_t parts = this->parts(constants);
+  const std::int64_t parts = most_parts(constants);
   const std::int64_t items = value_of(constants, "VEC_ITEMS");
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0;
   // Whole rows of few that the device holds all at once.
@@ -39,9 +39,6 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
   const bool usual_items = items == 1 || items == 2 || items == 4 || items == 6 || items == 8;
   if (capacity_N(dtype, constants) < kShortestRow || !usual_items) return false;
   const bool usual_threads = threads == 256 || threads == 512;
-  // One more than a power of two has room for a row of that many vectors that is not aligned; of rows that are held,
-  // those with more vectors have it too.
-  if (parts % 2 != 0 && traits_.exchange != Exchange::ring) return false;
   switch (traits_.exchange) {
     case Exchange::none:
       break;
@@ -51,12 +48,12 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
     case Exchange::slots:
       return parts >= 8 && (most_of_it || (shared == 0 && items != 6 && (usual_threads || threads == 1024)));
     case Exchange::ring: {
-      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way. Rows that one
-      // block can hold are better there.
+      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way.
       const std::int64_t used = (shared_bytes(constants) + kOtherSharedBytes) * value_of(constants, "BLOCKS");
-      constexpr std::int64_t kLongRowBytes = 1 << 16;
-      const std::int64_t bytes = parts * threads * items * 16;
-      return items == 4 && (usual_threads || threads == 128) && bytes >= kLongRowBytes &&
+      // A part more on its way, or one that waits longer: not both.
+      const std::int64_t stages = value_of(constants, "STAGES"), lag = value_of(constants, "LAG");
+      const bool usual_stages = lag == 1 ? stages == 3 : stages - lag <= 3;
+      return items == 4 && usual_stages && (threads == 128 || threads == 256) &&
              2 * used > target.limits.shared_bytes_per_sm;
     }
     case Exchange::launches:

@@ -6,10 +6,10 @@ const Variant& ring() {
   static const PartKernel variant({
       .id = "ring",
       .summary = "parts of many long rows on their way through shared memory at once",
-      .needs = "sm_90, cooperative launches; N <= PARTS * THREADS * VEC_ITEMS vectors",
+      .needs = "sm_90, cooperative launches; N <= GRID * STAGES * THREADS * VEC_ITEMS vectors",
       .complexity = 16,
       .exchange = Exchange::ring,
-      .most_parts = 32,
+      .most_parts = 256,
   });
   return variant;
 }

@@ -31,8 +31,8 @@ const Constants kCluster{{"THREADS", 256},    {"PARTS", 8},  {"VEC_ITEMS", 4},
                          {"SHARED_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}};
 const Constants kSplit{{"THREADS", 256}, {"PARTS", 16}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 0},
                        {"BLOCKS", 2},    {"STREAM", 1}, {"GRID", 264}};
-const Constants kRing{{"THREADS", 256}, {"PARTS", 32}, {"VEC_ITEMS", 4}, {"STAGES", 4},
-                      {"LAG", 2},       {"BLOCKS", 3}, {"STREAM", 1},    {"GRID", 396}};
+const Constants kRing{{"THREADS", 256}, {"VEC_ITEMS", 4}, {"STAGES", 4}, {"LAG", 2},
+                      {"BLOCKS", 3},    {"STREAM", 1},    {"GRID", 396}};
 const Constants kMapMerge{{"THREADS", 256}, {"PARTS", 8}, {"VEC_ITEMS", 4}, {"BLOCKS", 4}, {"STREAM", 0}};
 
 Geometry geometry(const char* id, const Problem& problem, const Constants& constants) {
@@ -50,8 +50,9 @@ TEST(PartKernel, CapacityIsTheVectorsOfAllParts) {
   EXPECT_EQ(registry().at("clusters").capacity_N(DType::f32, kCluster), 8 * 256 * 6 * 4);
   EXPECT_EQ(registry().at("clusters").capacity_N(DType::bf16, kCluster), 8 * 256 * 6 * 8);
   EXPECT_EQ(registry().at("split").capacity_N(DType::f16, kSplit), 16 * 256 * 4 * 8);
-  EXPECT_EQ(registry().at("ring").capacity_N(DType::f32, kRing), 32 * 256 * 4 * 4);
-  EXPECT_EQ(registry().at("ring").capacity_N(DType::f16, kRing), 32 * 256 * 4 * 8);
+  EXPECT_EQ(registry().at("ring").capacity_N(DType::f32, kRing), 256 * 256 * 4 * 4);
+  EXPECT_EQ(registry().at("ring").capacity_N(DType::f16, kRing), 256 * 256 * 4 * 8);
+  EXPECT_EQ(registry().at("ring").capacity_N(DType::f32, with(kRing, "GRID", 6)), 6 * 4 * 256 * 4 * 4) << "all stages";
   EXPECT_GT(registry().at("map_merge").capacity_N(DType::f32, kMapMerge), 2'000'000'000);
 }
 
@@ -104,17 +105,32 @@ TEST(PartKernel, GeometryFollowsTheExchange) {
   EXPECT_EQ(geometry("split", {DType::f32, 3, 5000}, kSplit).grid, 48);
 
   const Geometry ring = geometry("ring", {DType::f32, 100, 5000}, kRing);
-  EXPECT_EQ(ring.grid, 396);
+  EXPECT_EQ(ring.parts, 2) << "of 4096 elements";
+  EXPECT_EQ(ring.grid, 200);
   EXPECT_TRUE(ring.cooperative);
   EXPECT_EQ(ring.shared_bytes, 4 * 4 * 256 * 16);
-  EXPECT_EQ(ring.workspace_bytes, 128 + 100 * 32 * 16);
-  EXPECT_EQ(geometry("ring", {DType::f32, 2, 5000}, kRing).grid, 64);
+  EXPECT_EQ(ring.workspace_bytes, 128 + 100 * 2 * 16);
+  EXPECT_EQ(geometry("ring", {DType::f32, 1000, 5000}, kRing).grid, 396);
 
   const Geometry launches = geometry("map_merge", {DType::f32, 100, 5000}, kMapMerge);
   EXPECT_EQ(launches.grid, 800);
   EXPECT_EQ(launches.phases, 2);
   EXPECT_FALSE(launches.cooperative);
   EXPECT_EQ(launches.workspace_bytes, 128 + 800 * 16);
+}
+
+TEST(PartKernel, ARowOfTheRingHasAsManyPartsAsItNeeds) {
+  const auto parts = [](DType dtype, std::int64_t N) { return geometry("ring", {dtype, 3, N}, kRing).parts; };
+  EXPECT_EQ(parts(DType::f32, 1), 1);
+  EXPECT_EQ(parts(DType::f32, 4096), 1);
+  EXPECT_EQ(parts(DType::f32, 4093), 1) << "at most three elements precede it in its first vector";
+  EXPECT_EQ(parts(DType::f32, 4095), 2);
+  EXPECT_EQ(parts(DType::f32, 4100), 2);
+  EXPECT_EQ(parts(DType::bf16, 8185), 1);
+  EXPECT_EQ(parts(DType::bf16, 8186), 2);
+  EXPECT_EQ(parts(DType::bf16, 128256), 16);
+  EXPECT_EQ(parts(DType::f32, 256 * 4096), 256);
+  EXPECT_EQ(parts(DType::f32, 256 * 4096 - 1), 256) << "the most: such rows go by elements where they must";
 }
 
 TEST(PartKernel, RefusesWithTheReason) {
@@ -129,7 +145,7 @@ TEST(PartKernel, RefusesWithTheReason) {
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 265)), HasSubstr("132 SMs hold 264"));
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 8)), HasSubstr("no room for the PARTS=16"));
   EXPECT_THAT(reason("ring", row, with(kRing, "LAG", 3)), HasSubstr("LAG + 2"));
-  EXPECT_THAT(reason("ring", {DType::f32, 1'000'000, 5000}, kRing), HasSubstr("workspace of 512000128 bytes"));
+  EXPECT_THAT(reason("ring", {DType::f32, 1'000'000, 5000}, kRing), HasSubstr("workspace of 32000128 bytes"));
   EXPECT_THAT(reason("map_merge", {DType::f32, 1 << 20, 5000}, kMapMerge), HasSubstr("workspace"));
   EXPECT_THAT(reason("clusters", {DType::f32, 1, 50000}, kCluster), HasSubstr("capacity 49152"));
 }
