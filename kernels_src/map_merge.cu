@@ -71,6 +71,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const float2 state = state_of_block(warps);
     if (lane_id() == 0) publish(slots + own, state, kNoTag);
   } else {
-    write(part, await_row(slots, count, kNoTag));
+    write(part, await_long_row(slots, count, kNoTag));
   }
 }

@@ -246,7 +246,7 @@ __device__ inline void rows_in_parts(Ring& ring, const Storage* x, Storage* y, l
         state = warp_merge(state);
       } else {
         if (warp_id() == kMerger) {
-          state = await_row(slots_of(workspace) + old.row_slot, parts, tag);
+          state = await_long_row(slots_of(workspace) + old.row_slot, parts, tag);
           if (lane_id() == 0) ring.merged = state;
         }
         __syncthreads();

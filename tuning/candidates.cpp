@@ -71,8 +71,11 @@ std::vector<Config> candidates_at(const Problem& problem, const std::vector<Conf
   std::vector<Config> able;
   for (const Config& config : configs) {
     const Variant& variant = registry.at(config.variant);
-    const bool serves = config.dtype == problem.dtype && variant.supports(problem, config.constants, target) &&
-                        problem.N <= variant.accurate_N(config.dtype, config.constants);
+    const std::int64_t most = class_of(problem) == table::Alignment::unaligned
+                                  ? variant.unaligned_N(config.dtype, config.constants)
+                                  : variant.accurate_N(config.dtype, config.constants);
+    const bool serves =
+        config.dtype == problem.dtype && variant.supports(problem, config.constants, target) && problem.N <= most;
     if (serves && problem.N >= variant.worthwhile_N(config.dtype, config.constants)) able.push_back(config);
   }
   std::map<std::pair<std::string, Constants>, std::set<std::int64_t>> capacities;

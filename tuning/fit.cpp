@@ -105,7 +105,8 @@ class OpFit {
         if (!places.emplace(source, stretch.N).second) continue;
         const FitTimes::Field& field = *times.at(source, stretch.N);
         for (const auto& [candidate, time_us] : field) {
-          const bool serves = !stretch.beyond_capacity || data_.candidates[candidate].limit_N >= stretch.N_to;
+          const bool serves =
+              !stretch.beyond_capacity || data_.candidates[candidate].limit_of(alignment) >= stretch.N_to;
           if (candidate != chosen && serves) ratios[candidate].push_back(std::log(time_us / field.at(chosen)));
         }
       }

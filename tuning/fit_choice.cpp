@@ -82,7 +82,8 @@ class Bands {
             std::next(row) == times.by_N().end() ? table::kOpen : middle(N, std::next(row)->first);
         const Costs all = costs(times, j, N);
         Costs reaching = all;
-        std::erase_if(reaching, [&](const auto& entry) { return data_.candidates[entry.first].limit_N < N_to; });
+        std::erase_if(reaching,
+                      [&](const auto& entry) { return data_.candidates[entry.first].limit_of(alignment) < N_to; });
         result[alignment].push_back({N, N_to, false, equals(all)});
         result[alignment].push_back({N, N_to, true, equals(reaching)});
       }
@@ -128,7 +129,7 @@ class Bands {
   void add(std::vector<BandChoice>& bands, std::vector<std::int64_t> M, const Stretches& stretches) const {
     BandChoice band{std::move(M), {}, {}};
     for (const auto& [alignment, of_class] : stretches) {
-      band.stretches[alignment] = cheapest_path(of_class, data_.candidates);
+      band.stretches[alignment] = cheapest_path(of_class, data_.candidates, alignment);
       band.unbounded[alignment] = unbounded(data_.times.at(alignment), band.M);
     }
     if (!bands.empty() && same_choice(bands.back(), band))

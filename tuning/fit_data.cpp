@@ -54,7 +54,8 @@ std::vector<FitCandidate> eligible(const Journal& journal, const Registry& regis
       if (!verified && (tried || !may_wait)) continue;
       std::int64_t limit_N = variant->accurate_N(dtype, config.constants);
       if (verified) limit_N = std::min(limit_N, verified->outcome.N_to);
-      result.push_back({config, variant, limit_N, compiled, verified});
+      const std::int64_t unaligned_N = std::min(limit_N, variant->unaligned_N(dtype, config.constants));
+      result.push_back({config, variant, limit_N, unaligned_N, compiled, verified});
     }
   }
   return result;
@@ -97,8 +98,9 @@ FitData fit_data(const Journal& journal, const Registry& registry, DType dtype) 
   std::map<Place, const MeasureEvent*> chosen;
   for (const MeasureEvent& event : journal.measurements) {
     const auto found = position.find(event.config);
+    const table::Alignment alignment = table::alignment_of(nullptr, nullptr, event.problem.N, size_of(dtype));
     const bool usable = found != position.end() && event.problem.dtype == dtype && event.timing.median_us > 0 &&
-                        event.problem.N <= data.candidates[found->second].limit_N;
+                        event.problem.N <= data.candidates[found->second].limit_of(alignment);
     if (!usable) continue;
     const MeasureEvent*& slot = chosen[{event.problem.M, event.problem.N, found->second}];
     if (!slot || weight_of(event) > weight_of(*slot)) slot = &event;

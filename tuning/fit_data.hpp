@@ -17,9 +17,14 @@ namespace softmax_dispatch::tuning {
 struct FitCandidate {
   Config config;
   const Variant* variant = nullptr;
-  std::int64_t limit_N = 0;  ///< The longest row it may be given: within its accuracy and its verification.
+  std::int64_t limit_N = 0;      ///< The longest row it may be given: within its accuracy and its verification.
+  std::int64_t unaligned_N = 0;  ///< The longest that it should be given where rows are not aligned.
   const CompileEvent* compiled = nullptr;
   const VerifyEvent* verified = nullptr;  ///< Null on a simulated device where it has yet to be.
+
+  std::int64_t limit_of(table::Alignment alignment) const noexcept {
+    return alignment == table::Alignment::unaligned ? unaligned_N : limit_N;
+  }
 };
 
 /// Compiled without error and without local memory, verified as compiled, never quarantined, known to the registry and

@@ -16,7 +16,8 @@ using Steps = std::map<std::size_t, Step>;
 
 class Path {
  public:
-  explicit Path(const std::vector<FitCandidate>& candidates) : candidates_(candidates) {}
+  Path(const std::vector<FitCandidate>& candidates, table::Alignment alignment)
+      : candidates_(candidates), alignment_(alignment) {}
 
   void add(const Stretch& stretch) {
     if (stretch.equals.empty()) return;
@@ -45,7 +46,7 @@ class Path {
     std::size_t candidate = std::min_element(steps_.back().begin(), steps_.back().end(), by_total)->first;
     for (std::size_t i = stretches_.size(); i-- > 0;) {
       const Stretch& stretch = *stretches_[i];
-      const std::int64_t N_to = std::min(stretch.N_to, candidates_[candidate].limit_N);
+      const std::int64_t N_to = std::min(stretch.N_to, candidates_[candidate].limit_of(alignment_));
       choices.push_back({stretch.N, N_to, candidate, stretch.beyond_capacity});
       candidate = steps_[i].at(candidate).previous;
     }
@@ -56,10 +57,12 @@ class Path {
  private:
   /// What reaches the end of a stretch keeps it.
   bool may_follow(const Stretch& stretch, std::size_t previous, std::size_t candidate) const {
-    return !stretch.beyond_capacity || previous == candidate || candidates_[previous].limit_N < stretch.N_to;
+    return !stretch.beyond_capacity || previous == candidate ||
+           candidates_[previous].limit_of(alignment_) < stretch.N_to;
   }
 
   const std::vector<FitCandidate>& candidates_;
+  table::Alignment alignment_;
   std::vector<const Stretch*> stretches_;
   std::vector<Steps> steps_;
 };
@@ -67,8 +70,8 @@ class Path {
 }  // namespace
 
 std::vector<StretchChoice> cheapest_path(const std::vector<Stretch>& stretches,
-                                         const std::vector<FitCandidate>& candidates) {
-  Path path(candidates);
+                                         const std::vector<FitCandidate>& candidates, table::Alignment alignment) {
+  Path path(candidates, alignment);
   for (const Stretch& stretch : stretches) path.add(stretch);
   std::vector<StretchChoice> choices = path.cheapest();
   const auto reached = [](const StretchChoice& before, const StretchChoice& after) {

@@ -21,9 +21,9 @@ struct Stretch {
   Costs equals;                  ///< Empty where no candidate reaches N_to: the next stretch's serves the rest.
 };
 
-/// One candidate per stretch: fewest changes, then the lowest complexity, then the least cost. Stretches beyond a
-/// capacity that the candidate before them reaches are left out.
+/// One candidate per stretch of an alignment class: fewest changes, then the lowest complexity, then the least cost.
+/// Stretches beyond a capacity that the candidate before them reaches are left out.
 std::vector<StretchChoice> cheapest_path(const std::vector<Stretch>& stretches,
-                                         const std::vector<FitCandidate>& candidates);
+                                         const std::vector<FitCandidate>& candidates, table::Alignment alignment);
 
 }  // namespace softmax_dispatch::tuning

@@ -80,6 +80,29 @@ __device__ inline float2 await_row(const Slot* slots, unsigned count, unsigned t
   return warp_merge(state);
 }
 
+// The same where registers are to spare: a lane asks for four slots before it waits for the first.
+__device__ inline float2 await_long_row(const Slot* slots, unsigned count, unsigned tag) {
+  constexpr int kAtOnce = 4;
+  float2 state = no_elements();
+#pragma unroll 1
+  for (unsigned first = lane_id(); first < count; first += kAtOnce * kWarp) {
+    Slot seen[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (first + i * kWarp < count) seen[i] = read_slot(slots + first + i * kWarp);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const unsigned at = first + i * kWarp;
+      if (at >= count) break;
+      const float2 other = has_tag(seen[i], tag) ? state_of(seen[i]) : await(slots + at, tag);
+      state = at == lane_id() ? other : merge(state, other);
+    }
+  }
+  __syncwarp();
+  return warp_merge(state);
+}
+
 // By one thread of each block, once the block needs no state any more. The last one prepares the next launch.
 __device__ inline void leave(void* workspace, unsigned tag) {
   Header* const header = header_of(workspace);

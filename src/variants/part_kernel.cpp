@@ -190,6 +190,10 @@ std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) con
   return std::min(capacity_N(dtype, constants), kChains * chain * threads);
 }
 
+std::int64_t PartKernel::unaligned_N(DType dtype, const Constants& constants) const {
+  return std::min(accurate_N(dtype, constants), capacity_N(dtype, constants) - (vector_elements(dtype) - 1));
+}
+
 std::int64_t PartKernel::worthwhile_N(DType dtype, const Constants& constants) const {
   // A block alone holds shorter rows.
   constexpr std::int64_t kLongRowBytes = 1 << 15;

@@ -74,6 +74,12 @@ class Variant {
   /// capacity_N.
   virtual std::int64_t accurate_N(DType dtype, const Constants& constants) const = 0;
 
+  /// The longest row that it takes as fast where rows begin anywhere in a vector: one of as many vectors as the threads
+  /// have places for then needs one more, and is right, but slow. At most accurate_N.
+  virtual std::int64_t unaligned_N(DType dtype, const Constants& constants) const {
+    return accurate_N(dtype, constants);
+  }
+
   /// The shortest row that gives more than half of its threads something to do. Shorter ones it computes right, and
   /// with fewer threads in less time: a sweep does not try it for them.
   virtual std::int64_t worthwhile_N(DType /*dtype*/, const Constants& /*constants*/) const { return 1; }

@@ -116,6 +116,12 @@ std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) c
   return capacity_N(dtype, constants);
 }
 
+std::int64_t VectorKernel::unaligned_N(DType dtype, const Constants& constants) const {
+  // A tile goes by words.
+  const std::int64_t before = traits_.place == RowPlace::tile ? 0 : vector_elements(dtype) - 1;
+  return capacity_N(dtype, constants) - before;
+}
+
 std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {
   const std::int64_t lanes = value_of(constants, "LANES");
   return lanes == 1 ? 1 : lanes * unit(dtype) / 2 + 1;
@@ -152,19 +158,26 @@ Constants VectorKernel::complete(const Problem& problem, const Constants& partia
 }
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
-bool VectorKernel::worthwhile(DType dtype, const Constants& constants) const {
+bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
   constexpr std::int64_t kMostElements = 64;  // of a thread: beyond, too few threads are on the device
   const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
-  return traits_.place == RowPlace::tile ? worthwhile_tile(dtype, constants) : worthwhile_lanes(constants, elements);
+  return traits_.place == RowPlace::tile ? worthwhile_tile(dtype, constants)
+                                         : worthwhile_lanes(constants, elements, target);
 }
 
-bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t elements) const {
+bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t elements, const Target& target) const {
   const std::int64_t lanes = value_of(constants, "LANES");
   const std::int64_t items = value_of(constants, "VEC_ITEMS");
   const std::int64_t rows = value_of(constants, "ROWS");
-  // Warps without a barrier are as good in any block.
-  if (value_of(constants, "THREADS") != kDefaultThreads) return false;
+  // Warps without a barrier are as good in any block. On an H200 those of a smaller one are the faster by a percent or
+  // two, if it has enough to do to be worth its start.
+  constexpr std::int64_t kSmallBlock = 64, kLeastItems = 4;
+  constexpr int kMeasuredMajor = 9;
+  const std::int64_t threads = value_of(constants, "THREADS");
+  const bool small = threads == kSmallBlock && rows == 1 && target.limits.major >= kMeasuredMajor &&
+                     (lanes == kWarpThreads ? items >= kLeastItems : items == kLeastItems && lanes >= 16);
+  if (threads != kDefaultThreads && !small) return false;
   if (rows > 1 && rows * elements > 32) return false;
   // Up to four vectors of a lane do, too: a longer row takes more lanes.
   return lanes == kWarpThreads || items <= 4;
@@ -186,8 +199,9 @@ bool VectorKernel::worthwhile_tile(DType dtype, const Constants& constants) cons
 
 std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
   std::vector<Constants> configs = combinations(*this, ladders, target);
-  std::erase_if(
-      configs, [&](const Constants& config) { return !supports(dtype, config, target) || !worthwhile(dtype, config); });
+  std::erase_if(configs, [&](const Constants& config) {
+    return !supports(dtype, config, target) || !worthwhile(dtype, config, target);
+  });
   return configs;
 }
 

@@ -42,6 +42,7 @@ class VectorKernel : public Variant {
   Support supports(const Problem& problem, const Constants& constants, const Target& target) const override;
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
   std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
+  std::int64_t unaligned_N(DType dtype, const Constants& constants) const override;
   std::int64_t worthwhile_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
   /// Without what cannot win: see worthwhile().
@@ -57,8 +58,8 @@ class VectorKernel : public Variant {
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
   std::int64_t spare_elements(DType dtype, std::int64_t items) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
-  bool worthwhile(DType dtype, const Constants& constants) const;
-  bool worthwhile_lanes(const Constants& constants, std::int64_t elements) const;
+  bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
+  bool worthwhile_lanes(const Constants& constants, std::int64_t elements, const Target& target) const;
   bool worthwhile_tile(DType dtype, const Constants& constants) const;
   Constants with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const;
 
