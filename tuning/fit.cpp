@@ -102,8 +102,9 @@ class OpFit {
       for (const std::int64_t M : choice.M) {
         // Where the choice was measured, which is not everywhere if it is one of few.
         const std::int64_t source = source_M(few_.times.at(alignment), M, stretch.N);
-        if (!places.emplace(source, stretch.N).second) continue;
         const FitTimes::Field& field = *times.at(source, stretch.N);
+        // Beyond the capacity of another it may be chosen for what it does at the next length.
+        if (!field.contains(chosen) || !places.emplace(source, stretch.N).second) continue;
         for (const auto& [candidate, time_us] : field) {
           const bool serves =
               !stretch.beyond_capacity || data_.candidates[candidate].limit_of(alignment) >= stretch.N_to;

@@ -65,10 +65,15 @@ class Bands {
     return result;
   }
 
+  static double least(const Costs& costs) {
+    double result = INFINITY;
+    for (const auto& [candidate, cost] : costs) result = std::min(result, cost);
+    return result;
+  }
+
   Costs equals(Costs costs) const {
-    double least = INFINITY;
-    for (const auto& [candidate, cost] : costs) least = std::min(least, cost);
-    std::erase_if(costs, [&](const auto& entry) { return entry.second > least + tie_; });
+    const double most = least(costs) + tie_;
+    std::erase_if(costs, [&](const auto& entry) { return entry.second > most; });
     return costs;
   }
 
@@ -82,6 +87,12 @@ class Bands {
             std::next(row) == times.by_N().end() ? table::kOpen : middle(N, std::next(row)->first);
         const Costs all = costs(times, j, N);
         Costs reaching = all;
+        // What was not tried here, because it has room for much longer rows, costs what it does at the next length,
+        // but not less than the best here, which goes on where it can.
+        if (N_to != table::kOpen) {
+          for (const auto& [candidate, cost] : costs(times, j, std::next(row)->first))
+            reaching.try_emplace(candidate, std::max(cost, least(all)));
+        }
         std::erase_if(reaching,
                       [&](const auto& entry) { return data_.candidates[entry.first].limit_of(alignment) < N_to; });
         result[alignment].push_back({N, N_to, false, equals(all)});

@@ -172,6 +172,18 @@ TEST(Fit, BeyondACapacityTheNextOneServesNotWhatIsBestFarAway) {
                           "any open " + name(kUnboundedFew)));
 }
 
+/// A sweep tries two capacities at a length: one that has room for half as much again need not be among them.
+TEST(Fit, BeyondACapacityWhatServesTheNextLengthCountsThoughItWasNotTriedBefore) {
+  Journal journal = sample();
+  measure(journal, {64}, {{1024, {{kWarp, 4}, {kUnboundedFew, 8}}}, {4096, {{kBlock, 12}, {kUnboundedFew, 20}}}});
+  const table::Table table = fit(journal, registry(), nullptr);
+  const auto& band = table.tables[0].bands[0];
+  EXPECT_THAT(texts(band), ElementsAre("any <= 1027 " + name(kWarp), "any <= 4099 " + name(kBlock),
+                                       "any open " + name(kUnboundedFew)));
+  EXPECT_EQ(band.thresholds[1].runner_up, kUnboundedFew);
+  EXPECT_NEAR(*band.thresholds[1].margin_pct, 66.7, 1e-9) << "20/12, where both were timed";
+}
+
 TEST(Fit, WithinTheTieTheSimplerIsKept) {
   Journal journal = sample_journal(std::vector<std::string>{kBlock, kScalar, kUnboundedFew});
   const auto choice = [&](double scalar_us, double tie_pct) {
