@@ -2,7 +2,8 @@
 // The first launch reduces each part to its state; in the second every block merges the states of its row, reads its
 // part again, from the end on, where the caches still hold it, and writes it. No block waits for another, and nothing
 // of a row stays on chip. Reads 2 and writes 1 element per element. M * PARTS slots of workspace. Any N below 2^31 -
-// 32, as far as the four chains of additions of a thread are accurate. grid.x = PARTS * M.
+// 2^20. grid.x = PARTS * M.
+#include "common/compensated.cuh"
 #include "common/exchange.cuh"
 #include "common/launch.cuh"
 
@@ -13,27 +14,25 @@
 
 constexpr int kStep = THREADS * VEC_ITEMS;  // vectors that the block takes at a time
 
-// The state of a thread's share of the part: its sums are rescaled when a step raises the maximum.
+// The state of a thread's share of the part. A step has few additions; how many steps there are makes no difference to
+// their sum.
 __device__ inline float2 reduce(const Part& part) {
-  float m = -kFloatMax;
-  float sum[4] = {};
+  CompensatedState state;
   for (int at = part.first + static_cast<int>(threadIdx.x); at * kVector < part.row.end; at += kStep) {
     Vectors<VEC_ITEMS> vectors;
     vectors.load(loads_of(part.row, at));
-    const float higher = fmaxf(m, maximum(vectors));
-    const float factor = rescale_factor(m - higher);
-    m = higher;
-#pragma unroll
-    for (int k = 0; k < 4; ++k) sum[k] *= factor;
+    state.raise(maximum(vectors));
+    float sum[4] = {};
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float v[kVector];
       unpack(vectors.v[i], v);
 #pragma unroll
-      for (int k = 0; k < kVector; ++k) sum[k % 4] += exponential(v[k] - m);
+      for (int k = 0; k < kVector; ++k) sum[k % 4] += exponential(v[k] - state.m);
     }
+    state.add((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
-  return make_float2(m, (sum[0] + sum[1]) + (sum[2] + sum[3]));
+  return make_float2(state.m, state.d + state.error);
 }
 
 __device__ inline void write(const Part& part, float2 row) {

@@ -185,6 +185,7 @@ std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) con
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
+  if (traits_.exchange == Exchange::launches) return kLongestRow;
   const std::int64_t chain = dtype == DType::f32 ? kChain : kChain16;
   const std::int64_t threads = most_parts(constants) * value_of(constants, "THREADS");
   return std::min(capacity_N(dtype, constants), kChains * chain * threads);
