@@ -134,6 +134,44 @@ class NoCliffs(ScriptTest):
         self.assertIn("at fixed bytes", other_size.stderr)
 
 
+class ResultTables(ScriptTest):
+    ROWS = [
+        {"M": 64, "N": 64, "bytes": 1, "limit": 20.0, "torch": 30.0, "cudnn": 25.0, "ours": 21.0},
+        {"M": 64, "N": 128, "bytes": 1, "limit": 40.0, "torch": None, "torch_why": "no", "cudnn": 10.0, "cudnn_bad": True,
+         "ours": 84.0},
+        {"M": 1, "N": 9, "bytes": 1, "limit": 2.0, "torch": 8.0, "cudnn": 4.0, "ours": 3.0},
+    ]
+
+    def results(self, rows=None, **changes):
+        return self.write("f32.json", json.dumps({"device": "H200", "dtype": "f32", "rows": rows or self.ROWS} | changes))
+
+    def test_long_shapes_and_short_ones_beside_the_peers(self):
+        once = self.write("once.json", json.dumps([{"problem": "f32:1x9", "time_us": 3.1, "reduce_once_us": 2.5}]))
+        result = self.run_script("result_tables.py", self.results(), "--once", once)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        long, short = result.stdout.split("### f32, shorter")
+        self.assertIn("| 64x64 | 20.00 | 30.00 | 25.00 | **21.00** | 1.050 | 0.84 (cudnn) |\n", long)
+        self.assertIn("| 64x128 | 40.00 | - | - | **84.00** | 2.100 | - |\n", long)  # one refused, one wrong
+        self.assertIn("softmax_dispatch: geometric mean of time over limit 1.485, worst 2.10, over 2 shapes", long)
+        self.assertIn("cudnn: geometric mean of time over limit 1.250, worst 1.25, over 1 shapes", long)
+        self.assertIn("| 1x9 | 2.00 | 8.00 | 4.00 | **3.00** | 1.500 | 0.75 (cudnn) | 3.10 | 2.50 |\n", short)
+
+    def test_a_shape_that_we_refused_counts_nowhere(self):
+        result = self.run_script("result_tables.py", self.results([dict(self.ROWS[0], ours=None), self.ROWS[1]]))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("| 64x64 | 20.00 | 30.00 | 25.00 | - | - | - |\n", result.stdout)
+        self.assertIn("softmax_dispatch: geometric mean of time over limit 2.100, worst 2.10, over 1 shapes", result.stdout)
+
+    def test_what_cannot_be_compared_is_an_error(self):
+        without = self.run_script("result_tables.py", self.results([{"M": 1, "N": 1, "limit": 2.0, "torch": 3.0}]))
+        self.assertEqual(without.returncode, 1)
+        self.assertIn("no times of `ours`", without.stderr)
+        other = self.write("T4.json", json.dumps({"device": "T4", "dtype": "f16", "rows": self.ROWS}))
+        mixed = self.run_script("result_tables.py", self.results(), other)
+        self.assertEqual(mixed.returncode, 1)
+        self.assertIn("H200, T4", mixed.stderr)
+
+
 class PlotResults(ScriptTest):
     ROWS = [
         {"M": 64, "N": 64, "bytes": 32768, "nbuf": 4, "limit": 2.0, "torch": 3.0, "torch_err": 0.0, "ours": 2.2, "ours_err": 0.0},
