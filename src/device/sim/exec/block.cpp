@@ -40,6 +40,7 @@ void Block::reset(std::uint64_t index, std::uint64_t order, std::uint64_t seed) 
   first_warp_ = (order + seed) % warps_.size();
   shared_.reset();
   barriers_.fill({});
+  copies_.reset();
   if (timeline_) timeline_->reset();
   std::fill(local_written_.begin(), local_written_.end(), std::uint8_t{0});
   for (std::uint32_t i = 0; i < warps_.size(); ++i) {
@@ -80,6 +81,8 @@ std::string Block::state_hash() const {
   }
   add(shared_.at(0), shared_.bytes());
   add(local_.data(), local_.size());
+  const std::size_t pending = copies_.pending.size();
+  add(&pending, sizeof pending);
   return hasher.hex();
 }
 

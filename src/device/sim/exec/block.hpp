@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "device/sim/exec/copies.hpp"
 #include "device/sim/exec/launch.hpp"
 #include "device/sim/exec/shared_memory.hpp"
 #include "device/sim/exec/warp.hpp"
@@ -53,6 +54,7 @@ class Block {
   const std::vector<Warp>& warps() const noexcept { return warps_; }
   SharedMemory& shared() noexcept { return shared_; }
   std::array<Barrier, kBarriers>& barriers() noexcept { return barriers_; }
+  Copies& copies() noexcept { return copies_; }
   bool finished() const noexcept;
   /// Its clock; null where nobody asks.
   Timeline* timeline() noexcept { return timeline_.get(); }
@@ -79,6 +81,7 @@ class Block {
   std::vector<Warp> warps_;
   SharedMemory shared_;
   std::array<Barrier, kBarriers> barriers_{};
+  Copies copies_;
   std::size_t local_bytes_;
   std::vector<std::byte> local_;
   std::vector<std::uint8_t> local_written_;

@@ -158,6 +158,8 @@ void Executor::run_special(const Op& op) {
       return memory_op(op);
     case OpKind::atomic:
       return atomic_op(op);
+    case OpKind::copy:
+      return copy_op(op);
     case OpKind::clock:
       return clock(op);
     case OpKind::fence:

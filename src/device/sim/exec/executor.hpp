@@ -35,6 +35,12 @@ enum class Turn : std::uint8_t {
 
 inline constexpr std::uint64_t kPollsPerTurn = 64;
 
+inline constexpr std::uint64_t kSectorBytes = 32;
+/// That the bytes lie in, at least one.
+inline std::uint64_t sectors_of_range(std::uint64_t address, std::uint64_t bytes) {
+  return (address + bytes - 1) / kSectorBytes - address / kSectorBytes + 1;
+}
+
 /// Runs the steps of blocks, one host thread's share of a launch.
 class Executor {
  public:
@@ -128,6 +134,17 @@ class Executor {
   void one_atomic(const Access& access, const Atomic& atomic, Allocation** hint, int lane, const Addresses& addresses);
   std::byte* shared_atomic(std::uint64_t address, unsigned bytes, int lane);
   std::byte* global_atomic(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane);
+
+  // copies.cpp
+  void copy_op(const Op& op);
+  void start_copies(const BackgroundCopy& copy);
+  template <typename Wanted>
+  void deliver(Wanted wanted);
+  std::byte* copy_barrier(std::uint64_t place, int lane);
+  void init_barrier(std::uint64_t place, std::uint32_t threads, int lane);
+  void release_at(std::uint64_t place, int lane);
+  void arrive_at(std::uint64_t place, std::uint32_t bytes, int lane);
+  void wait_at(const BackgroundCopy& copy);
 
   // warp_sync.cpp
   bool warp_sync(int path, std::uint32_t index);

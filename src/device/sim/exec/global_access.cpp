@@ -7,8 +7,6 @@
 namespace softmax_dispatch::sim {
 namespace {
 
-constexpr std::uint64_t kSectorBytes = 32;
-
 /// Sectors of 32 bytes that an access touches, each counted once.
 class SectorCount {
  public:
@@ -29,10 +27,6 @@ class SectorCount {
   std::array<std::uint64_t, 2 * lanes::kLanes> sectors_;
   std::size_t count_ = 0;
 };
-
-std::uint64_t sectors_of_range(std::uint64_t address, std::uint64_t bytes) {
-  return (address + bytes - 1) / kSectorBytes - address / kSectorBytes + 1;
-}
 
 /// Between rows of elements in memory and slots of their own: element j of lane i is at i * COUNT + j.
 template <typename T, int COUNT>

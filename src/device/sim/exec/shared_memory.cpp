@@ -192,6 +192,18 @@ void SharedMemory::put(std::uint64_t offset, const std::byte* from, std::uint64_
   for_each_granule(offset, bytes, [](Granule& granule) { return granule.written = true; });
 }
 
+void SharedMemory::release(const Warp& warp, Clock& to) noexcept {
+  ++tick_;
+  const Clock& known = sync_tick_[warp.index()];
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = std::max(to[i], known[i]);
+  to[warp.index()] = tick_;
+}
+
+void SharedMemory::acquire(const Warp& warp, const Clock& from) noexcept {
+  Clock& known = sync_tick_[warp.index()];
+  for (std::size_t i = 0; i < known.size(); ++i) known[i] = std::max(known[i], from[i]);
+}
+
 void SharedMemory::synchronised(std::uint32_t warps) {
   ++tick_;
   std::array<std::uint32_t, 32> joint{};

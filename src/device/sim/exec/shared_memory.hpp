@@ -24,6 +24,9 @@ struct SharedAccessor {
 /// Two accesses of one granule, at least one a write, by different threads are a race unless they are ordered:
 /// - threads of different warps by a barrier of the block in which both warps took part after the first access. With
 ///   barriers of a part of the block only the readers of the latest interval are remembered;
+/// - by a barrier in shared memory (mbarrier), for what came before one has arrived there and what follows where
+/// another
+///   has waited;
 /// - lanes of one warp by an instruction that synchronises them (shfl.sync, vote.sync, match.sync, bar.warp.sync, a
 ///   barrier) after the first access. That they run in lock-step here orders nothing.
 /// Two strong accesses are no race, nor are two writes of the same value. Flags in shared memory that threads wait for
@@ -54,6 +57,11 @@ class SharedMemory {
   bool read_row(const SharedAccessor& who, std::uint64_t offset, int lanes);
   bool read_word(const SharedAccessor& who, std::uint64_t offset, LaneMask lanes);
   bool write_row(const SharedAccessor& who, std::uint64_t offset, int lanes);
+
+  /// What a thread makes known to those that wait for it: of each warp, up to which tick it knows what that did.
+  using Clock = std::array<std::uint32_t, 32>;
+  void release(const Warp& warp, Clock& to) noexcept;
+  void acquire(const Warp& warp, const Clock& from) noexcept;
 
   /// A barrier of the block in which these warps took part.
   void synchronised(std::uint32_t warps);
@@ -89,7 +97,7 @@ class SharedMemory {
   std::uint32_t tick_ = 0;
   std::uint32_t whole_tick_ = 0;  ///< Of the last barrier in which every warp took part.
   /// [a][b]: what warp b did before this tick, warp a knows of.
-  std::vector<std::array<std::uint32_t, 32>> sync_tick_;
+  std::vector<Clock> sync_tick_;
   std::string race_;
 };
 

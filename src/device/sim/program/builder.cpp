@@ -233,6 +233,11 @@ std::uint32_t Builder::add_atomic(const Atomic& atomic) {
   return static_cast<std::uint32_t>(program_.atomics.size() - 1);
 }
 
+std::uint32_t Builder::add_copy(const BackgroundCopy& copy) {
+  program_.copies.push_back(copy);
+  return static_cast<std::uint32_t>(program_.copies.size() - 1);
+}
+
 void Builder::push_segment(Terminator terminator) {
   Segment segment;
   segment.first = segment_begin_;

@@ -64,6 +64,7 @@ class Builder {
   void emit(Op op);
   std::uint32_t add_access(const Access& access);
   std::uint32_t add_atomic(const Atomic& atomic);
+  std::uint32_t add_copy(const BackgroundCopy& copy);
   void set_class(OpClass op_class);
 
   /// Ends the segment. The guard of the instruction becomes a branch around the terminator.

@@ -59,6 +59,7 @@ void decode_trap(Builder& builder, Modifiers& /*modifiers*/) {
 
 void decode_barrier(Builder& builder, Modifiers& modifiers) {
   if (modifiers.take("warp")) return warp_barrier(builder, modifiers);
+  if (modifiers.has("cluster")) builder.fail("does not support this instruction");
   modifiers.take("cta");
   builder.set_class(OpClass::barrier);
   Sync sync;

@@ -34,6 +34,9 @@ void decode_grid_dependency(Builder& builder, Modifiers& modifiers);
 void decode_hint(Builder& builder, Modifiers& modifiers);  ///< prefetch and its like: nothing happens
 void decode_nanosleep(Builder& builder, Modifiers& modifiers);
 
+void decode_copy(Builder& builder, Modifiers& modifiers);          ///< cp
+void decode_copy_barrier(Builder& builder, Modifiers& modifiers);  ///< mbarrier
+
 void decode_branch(Builder& builder, Modifiers& modifiers);
 void decode_finish(Builder& builder, Modifiers& modifiers);  ///< ret, exit
 void decode_trap(Builder& builder, Modifiers& modifiers);
@@ -54,6 +57,8 @@ inline constexpr ptx::Type kU64{ptx::Type::Kind::unsigned_integer, 64};
 std::string row_name(const Builder& builder, const std::string& name, const ptx::Type& type);
 /// As untyped, of at least 32 bits: what moves and selections go by.
 std::string bits_name(const std::string& name, const ptx::Type& type);
+/// Of an operand [register + offset].
+void set_address(Builder& builder, const ptx::Operand& operand, Access& access);
 ptx::Type required_type(const Builder& builder, Modifiers& modifiers);
 OpClass arithmetic_class(const ptx::Type& type);
 inline std::uint8_t lane_bytes(const ptx::Type& type) {

@@ -1,6 +1,15 @@
 #include "device/sim/program/decoders.hpp"
 
 namespace softmax_dispatch::sim {
+
+void set_address(Builder& builder, const ptx::Operand& operand, Access& access) {
+  if (operand.kind != ptx::Operand::Kind::address) builder.fail("expects an address in brackets");
+  access.offset = operand.offset;
+  const ptx::Operand& base = operand.items.at(0);
+  if (base.kind == ptx::Operand::Kind::param) builder.fail("accesses parameters at constant addresses only");
+  access.address = builder.any_source(base, kU64, access.address_bytes);
+}
+
 namespace {
 
 using Kind = ptx::Type::Kind;
@@ -43,14 +52,6 @@ Access start_access(Builder& builder, Modifiers& modifiers, const ptx::Type& typ
   const bool fits = access.bytes * access.count <= 16 && (access.count == 1 || access.count == 2 || access.count == 4);
   if (!fits) builder.fail("accesses at most 16 bytes per thread, in 1, 2 or 4 elements");
   return access;
-}
-
-void set_address(Builder& builder, const Operand& operand, Access& access) {
-  if (operand.kind != Operand::Kind::address) builder.fail("expects an address in brackets");
-  access.offset = operand.offset;
-  const Operand& base = operand.items.at(0);
-  if (base.kind == Operand::Kind::param) builder.fail("accesses parameters at constant addresses only");
-  access.address = builder.any_source(base, kU64, access.address_bytes);
 }
 
 /// The elements of {a, b, c, d}, or the operand itself.
@@ -187,8 +188,11 @@ void decode_atomic(Builder& builder, Modifiers& modifiers) {
 void decode_fence(Builder& builder, Modifiers& modifiers) {
   builder.set_class(OpClass::fence);
   builder.expect_operands(0, 0);
-  modifiers.take_one_of({"sc", "acq_rel"});
-  modifiers.take_one_of({"cta", "cluster", "gl", "gpu", "sys"});
+  // What copies in the background see of other accesses is in order here.
+  if (modifiers.take("proxy")) modifiers.take("async");
+  modifiers.take("mbarrier_init");
+  modifiers.take_one_of({"sc", "acq_rel", "release"});
+  modifiers.take_one_of({"cta", "cluster", "gl", "gpu", "sys", "shared::cta", "global"});
   Op op;
   op.kind = OpKind::fence;
   builder.emit(op);

@@ -82,13 +82,33 @@ struct Atomic {
   Ref swap = kNoRef;  ///< The new value of compare_swap.
 };
 
-enum class OpKind : std::uint8_t { lanes, load, store, atomic, clock, fence, pause, grid_wait };
+/// What belongs to copies from global to shared memory that go on while the thread does something else.
+enum class CopyKind : std::uint8_t {
+  vector,          ///< cp.async: of a few bytes, complete when its thread has waited.
+  wait_vectors,    ///< cp.async.wait_all
+  bulk,            ///< cp.async.bulk: of any number of bytes, completes on a barrier.
+  barrier_init,    ///< mbarrier.init
+  barrier_arrive,  ///< mbarrier.arrive.expect_tx
+  barrier_wait     ///< mbarrier.try_wait.parity, test_wait.parity
+};
+
+/// One of these; of its accesses the addresses count alone.
+struct BackgroundCopy {
+  CopyKind kind = CopyKind::vector;
+  Access to, from;      ///< Of a copy.
+  Access barrier;       ///< Of bulk and of what is named after it.
+  Ref value = kNoRef;   ///< Bytes of a copy or of arrive, threads of init, parity of wait.
+  Ref result = kNoRef;  ///< Predicate of wait.
+};
+
+enum class OpKind : std::uint8_t { lanes, load, store, atomic, copy, clock, fence, pause, grid_wait };
 
 /// One step of the interpreter: a lane function, or something with an effect. An instruction is one or several steps.
 struct Op {
   lanes::LaneFn function = nullptr;
   Ref d = kNoRef, a = kNoRef, b = kNoRef, c = kNoRef;
-  std::uint32_t extra = 0;  ///< For lane functions; the index of an Access for memory; of what for a clock.
+  std::uint32_t extra =
+      0;  ///< For lane functions; the index of an Access for memory, of a BackgroundCopy; of what for a clock.
   Ref guard = kNoRef;
   std::uint32_t instruction = 0;  ///< Index of Program::instructions.
   std::uint32_t atomic = 0;       ///< Index of Program::atomics.

@@ -101,6 +101,7 @@ struct Program {
   std::vector<Segment> segments;  ///< The first is the entry.
   std::vector<Access> accesses;
   std::vector<Atomic> atomics;
+  std::vector<BackgroundCopy> copies;
   std::vector<Sync> syncs;
   std::vector<InstructionInfo> instructions;
   std::vector<std::string> opcodes;

@@ -46,6 +46,12 @@ void visit_op(Program& program, Op& op, Read read, Write write) {
       write(atomic.result);
       break;
     }
+    case OpKind::copy: {
+      BackgroundCopy& copy = program.copies[op.extra];
+      for (Ref* one : {&copy.to.address, &copy.from.address, &copy.barrier.address, &copy.value}) read(*one);
+      write(copy.result);
+      break;
+    }
     case OpKind::clock:
       write(op.d);
       break;

@@ -4,6 +4,8 @@
 #include <map>
 #include <queue>
 
+#include "support/error.hpp"
+
 namespace softmax_dispatch::sim {
 namespace {
 
@@ -234,6 +236,10 @@ Schedule::Schedule(const Program& program, const InstructionCosts& costs)
     : registers(register_of(static_cast<Ref>(program.register_bytes)) + 1),
       barrier_latency(costs.of("", OpClass::barrier).latency),
       memory(costs.memory) {
+  if (!program.copies.empty()) {
+    throw_error(StatusCode::unsupported,
+                "kernel {} copies in the background (cp.async), which is not timed: it can be run", program.name);
+  }
   for (const InstructionInfo& one : program.instructions)
     slots.push_back(costs.of(program.opcodes[one.opcode], one.op_class).slots);
   for (std::uint32_t i = 0; i < program.segments.size(); ++i) {

@@ -65,7 +65,8 @@ Recorder::Recorder(const Program& program, const Allocations& memory, std::uint3
 }
 
 bool Recorder::can_record(const Program& program) {
-  const bool alone = !program.communicates && program.atomics.empty() && program.local_bytes == 0 &&
+  const bool alone = !program.communicates && program.atomics.empty() && program.copies.empty() &&
+                     program.local_bytes == 0 &&
                      std::none_of(program.accesses.begin(), program.accesses.end(),
                                   [](const Access& access) { return access.strong; });
   const bool timeless = std::none_of(program.ops.begin(), program.ops.end(), [](const Op& op) {

@@ -1,0 +1,93 @@
+// Kernels that copy in the background (sm_90): their copies arrive as late as they may, and blocks get on in any order.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+#include "gpu/planted/mutations.hpp"
+#include "sim/sim_fixture.hpp"
+#include "variants/registry.hpp"
+#include "verify/verify.hpp"
+
+namespace softmax_dispatch::sim {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+/// The reason for which the configuration does not verify, or the fault that ended it; empty where it verifies.
+std::string reason(const Config& config, const std::vector<planted::Edit>& edits) {
+  const Variant& variant = registry().at(config.variant);
+  const jit::Sources sources = edits.empty()
+                                   ? jit::Sources::product()
+                                   : planted::mutated({"ring", config, edits, planted::Effect::fails_simulated, ""});
+  const jit::Compiler compiler(jit::Nvrtc::open(), sources, nullptr);
+  DeviceInfo info = t4();
+  info.limits = arch_limits("sm_90");
+  const auto device = std::make_unique<SimDevice>(info, std::make_shared<OneMicrosecond>(), kOneThread);
+  const auto kernel =
+      device->load(compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_90", true),
+                   config.variant);
+  try {
+    return verify::run(*device, variant, config.dtype, config.constants, *kernel, verify::Depth::full).reason;
+  } catch (const Fault& fault) {
+    return fault.what();
+  }
+}
+
+class Ring : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Ring, Verifies) {
+  EXPECT_EQ(reason(parse_config(GetParam()), {}), "");
+}
+
+// Rows of more parts than there are blocks, as many as all stages hold, are among them.
+INSTANTIATE_TEST_SUITE_P(Configs, Ring,
+                         ::testing::Values("ring BLOCKS=1 GRID=3 LAG=1 STAGES=3 STREAM=0 THREADS=32 VEC_ITEMS=1",
+                                           "ring f16 BLOCKS=2 GRID=4 LAG=2 STAGES=4 STREAM=1 THREADS=64 VEC_ITEMS=2",
+                                           "ring BLOCKS=1 GRID=12 LAG=1 STAGES=4 STREAM=1 THREADS=32 VEC_ITEMS=1",
+                                           "held f16 BLOCKS=1 SHARED_ITEMS=1 STREAM=0 THREADS=32 VEC_ITEMS=1"),
+                         [](const auto& one) {
+                           std::string name = one.param;
+                           std::replace_if(
+                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+constexpr char kRing[] = "ring BLOCKS=1 GRID=3 LAG=1 STAGES=3 STREAM=0 THREADS=64 VEC_ITEMS=1";
+
+TEST(RingTraps, ABlockThatWaitsForPartsThatItHasNotPublishedStopsAll) {
+  const Config config = parse_config(kRing);
+  EXPECT_THAT(reason(config, {{"while (reduces && early < kAhead &&", "while (false && early < kAhead &&"}}),
+              HasSubstr("deadlock"));
+  EXPECT_THAT(reason(config, {{"taken = writes && row_slot == old.row_slot ? 0 : 1;", "taken = 1;"}}),
+              HasSubstr("deadlock"));
+}
+
+TEST(RingTraps, WhoDoesNotWaitSeesNoCopy) {
+  const auto unordered = AnyOf(HasSubstr("race"), HasSubstr("uninitialised"));
+  EXPECT_THAT(reason(parse_config(kRing), {{"ring.loaded[stage].wait(parity);", ""}}), unordered);
+  EXPECT_THAT(reason(parse_config(kRing), {{"wait(next < STAGES ? parity : parity ^ 1);", "wait(parity ^ 1);"}}),
+              unordered);
+  EXPECT_THAT(reason(parse_config("held BLOCKS=1 SHARED_ITEMS=2 STREAM=1 THREADS=64 VEC_ITEMS=1"),
+                     {{"  wait_for_copies();\n    float highest", "  float highest"}}),
+              HasSubstr("got"));
+}
+
+TEST(RingTraps, AStageIsFilledWhenAllHaveWrittenIt) {
+  EXPECT_THAT(reason(parse_config(kRing), {{"__syncthreads();  // and everyone has written", "__syncwarp();  // and"}}),
+              HasSubstr("race"));
+}
+
+TEST(RingTraps, ACopyHasItsBytesNamed) {
+  EXPECT_THAT(reason(parse_config(kRing), {{"loaded[stage].arm(bytes);", "loaded[stage].arm(bytes + 16);"}}),
+              HasSubstr("deadlock"));
+  EXPECT_THAT(reason(parse_config(kRing), {{"loaded[stage].arm(bytes);", "loaded[stage].arm(0);"}}),
+              HasSubstr("does not wait for"));
+}
+
+}  // namespace
+}  // namespace softmax_dispatch::sim
