@@ -38,8 +38,4 @@ std::string origin_text(const table::Table& table) {
   return text;
 }
 
-table::Alignment alignment_of(const Problem& problem) {
-  return table::alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
-}
-
 }  // namespace softmax_dispatch::cli

@@ -20,7 +20,4 @@ std::filesystem::path journal_of(const std::filesystem::path& table);
 /// How the table was made, in a few lines: device, toolchain, sweep, regret.
 std::string origin_text(const table::Table& table);
 
-/// The class of a call on buffers that start at multiples of 16 bytes.
-table::Alignment alignment_of(const Problem& problem);
-
 }  // namespace softmax_dispatch::cli

@@ -24,12 +24,16 @@ def peers_of(rows):
     return sorted(dict.fromkeys(names), key=lambda name: name != OURS)
 
 
+def time_of(row, peer):
+    """Microseconds, None where the peer refused the shape or got it wrong."""
+    return None if row.get(peer + "_bad") else row.get(peer)
+
+
 def series(rows, axis):
     """{peer: ([size], [time over limit])}, without what a peer refused or got wrong."""
     result = {}
     for name in peers_of(rows):
-        points = sorted((row[axis], row[name] / row["limit"]) for row in rows
-                        if row.get(name) and not row.get(name + "_bad"))
+        points = sorted((row[axis], row[name] / row["limit"]) for row in rows if time_of(row, name))
         if points:
             result[name] = tuple(map(list, zip(*points)))
     return result

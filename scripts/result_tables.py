@@ -12,7 +12,7 @@ import json
 import math
 import sys
 
-from plot_results import OURS, peers_of
+from plot_results import OURS, peers_of, time_of
 
 LONG_US = 15
 NAME = "softmax_dispatch"
@@ -20,11 +20,6 @@ NAME = "softmax_dispatch"
 
 def geometric_mean(values):
     return math.exp(sum(map(math.log, values)) / len(values))
-
-
-def times_of(row, peers):
-    """{peer: us} of those that served the shape, and right."""
-    return {peer: row[peer] for peer in peers if row.get(peer) and not row.get(peer + "_bad")}
 
 
 def reduce_once(paths):
@@ -43,26 +38,28 @@ def cell(value, digits=2):
 
 def table(dtype, rows, peers, once):
     others = [peer for peer in peers if peer != OURS]
-    beside = [f"{dtype}:{row['M']}x{row['N']}" in once for row in rows]
+    beside = [once.get(f"{dtype}:{row['M']}x{row['N']}", (None, None)) for row in rows]
+    has_once = any(time is not None for times in beside for time in times)
     head = ["M x N", "limit", *others, NAME, "over limit", "over best peer"]
-    head += ["same, back to back", "reduces once"] if any(beside) else []
+    head += ["same, back to back", "reduces once"] if has_once else []
     print("| " + " | ".join(head) + " |\n|---|" + "--:|" * (len(head) - 1))
-    for row in rows:
-        times = times_of(row, peers)
-        ours, limit = times.get(OURS), row["limit"]
+    ratios = {peer: [] for peer in (OURS, *others)}
+    for row, times_once in zip(rows, beside):
+        times = {peer: time for peer in peers if (time := time_of(row, peer))}
+        for peer, time in times.items():
+            ratios[peer].append(time / row["limit"])
+        ours = times.get(OURS)
         best = min(((times[peer], peer) for peer in others if peer in times), default=None)
-        cells = [f"{row['M']}x{row['N']}", cell(limit), *(cell(times.get(peer)) for peer in others),
-                 f"**{ours:.2f}**" if ours else "-", cell(ours and ours / limit, 3),
+        cells = [f"{row['M']}x{row['N']}", cell(row["limit"]), *(cell(times.get(peer)) for peer in others),
+                 f"**{ours:.2f}**" if ours else "-", cell(ours and ours / row["limit"], 3),
                  f"{ours / best[0]:.2f} ({best[1]})" if ours and best else "-"]
-        if any(beside):
-            cells += map(cell, once.get(f"{dtype}:{row['M']}x{row['N']}", (None, None)))
+        cells += map(cell, times_once) if has_once else []
         print("| " + " | ".join(cells) + " |")
     print()
-    for peer in (OURS, *others):
-        ratios = [times_of(row, peers)[peer] / row["limit"] for row in rows if peer in times_of(row, peers)]
-        if ratios:
-            print(f"- {NAME if peer == OURS else peer}: geometric mean of time over limit {geometric_mean(ratios):.3f}, "
-                  f"worst {max(ratios):.2f}, over {len(ratios)} shapes")
+    for peer, of_peer in ratios.items():
+        if of_peer:
+            print(f"- {NAME if peer == OURS else peer}: geometric mean of time over limit {geometric_mean(of_peer):.3f}, "
+                  f"worst {max(of_peer):.2f}, over {len(of_peer)} shapes")
 
 
 def main():

@@ -45,10 +45,6 @@ std::map<std::int64_t, int> depths(const std::set<std::int64_t>& values) {
   return result;
 }
 
-table::Alignment class_of(const Problem& problem) {
-  return table::alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
-}
-
 }  // namespace
 
 std::vector<Config> sweep_configs(const Sweep& sweep, const Registry& registry, const Target& target, DType dtype) {
@@ -71,7 +67,7 @@ std::vector<Config> candidates_at(const Problem& problem, const std::vector<Conf
   std::vector<Config> able;
   for (const Config& config : configs) {
     const Variant& variant = registry.at(config.variant);
-    const std::int64_t most = class_of(problem) == table::Alignment::unaligned
+    const std::int64_t most = table::alignment_of(problem) == table::Alignment::unaligned
                                   ? variant.unaligned_N(config.dtype, config.constants)
                                   : variant.accurate_N(config.dtype, config.constants);
     const bool serves =
@@ -108,7 +104,7 @@ std::vector<Problem> coarse_to_fine(std::vector<Problem> shapes) {
   std::map<table::Alignment, std::set<std::int64_t>> Ns;
   for (const Problem& shape : shapes) {
     Ms.insert(shape.M);
-    Ns[class_of(shape)].insert(shape.N);
+    Ns[table::alignment_of(shape)].insert(shape.N);
   }
   const std::map<std::int64_t, int> depth_M = depths(Ms);
   std::map<std::int64_t, int> depth_N;

@@ -98,7 +98,7 @@ FitData fit_data(const Journal& journal, const Registry& registry, DType dtype) 
   std::map<Place, const MeasureEvent*> chosen;
   for (const MeasureEvent& event : journal.measurements) {
     const auto found = position.find(event.config);
-    const table::Alignment alignment = table::alignment_of(nullptr, nullptr, event.problem.N, size_of(dtype));
+    const table::Alignment alignment = table::alignment_of(event.problem);
     const bool usable = found != position.end() && event.problem.dtype == dtype && event.timing.median_us > 0 &&
                         event.problem.N <= data.candidates[found->second].limit_of(alignment);
     if (!usable) continue;
@@ -108,7 +108,7 @@ FitData fit_data(const Journal& journal, const Registry& registry, DType dtype) 
   std::set<std::int64_t> Ms;
   for (const auto& [place, event] : chosen) {
     const auto [M, N, candidate] = place;
-    data.times[table::alignment_of(nullptr, nullptr, N, size_of(dtype))].add(M, N, candidate, event->timing.median_us);
+    data.times[table::alignment_of({dtype, M, N})].add(M, N, candidate, event->timing.median_us);
     Ms.insert(M);
   }
   data.M.assign(Ms.begin(), Ms.end());

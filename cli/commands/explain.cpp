@@ -168,7 +168,7 @@ std::string explanation_text(const Problem& problem, const Config& chosen, const
 
 int run(const ExplainOptions& options) {
   const table::Table table = load_table(options.table);
-  const table::Choice choice = table::lookup(table, options.problem, alignment_of(options.problem));
+  const table::Choice choice = table::lookup(table, options.problem, table::alignment_of(options.problem));
   if (!choice.kernel) {
     throw_error(StatusCode::unsupported, "{} has no entry for {}: tune for this type", options.table.string(),
                 to_string(options.problem.dtype));

@@ -107,7 +107,7 @@ Config Dispatcher::Impl::choice(const Problem& problem, const std::string& arch)
                 to_string(problem));
   }
   const runtime::Decisions decisions = source_.decisions(Target{arch_limits(arch), 0});
-  const auto alignment = table::alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
+  const auto alignment = table::alignment_of(problem);
   Config chosen;
   const bool found = decisions.visit(problem, alignment, [&](int index) {
     chosen = decisions.candidates()[static_cast<std::size_t>(index)].config;

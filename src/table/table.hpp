@@ -34,6 +34,11 @@ inline Alignment alignment_of(const void* x, const void* y, std::int64_t N, std:
   return bits % 16 == 0 ? Alignment::aligned : Alignment::unaligned;
 }
 
+/// That of a problem whose matrices are aligned.
+inline Alignment alignment_of(const Problem& problem) noexcept {
+  return alignment_of(nullptr, nullptr, problem.N, size_of(problem.dtype));
+}
+
 struct DeviceRecord {
   std::string name, arch;
   int sm_count = 0;

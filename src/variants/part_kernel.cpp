@@ -185,7 +185,7 @@ std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) con
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
-  if (traits_.exchange == Exchange::launches) return kLongestRow;
+  if (traits_.exchange == Exchange::launches) return capacity_N(dtype, constants);
   const std::int64_t chain = dtype == DType::f32 ? kChain : kChain16;
   const std::int64_t threads = most_parts(constants) * value_of(constants, "THREADS");
   return std::min(capacity_N(dtype, constants), kChains * chain * threads);
@@ -226,6 +226,7 @@ Constants PartKernel::with_derived(DType dtype, Constants constants, const Targe
 /// Everything that is not set, for rows of the problem by blocks of `threads`.
 Constants PartKernel::with_defaults(const Problem& problem, Constants full, std::int64_t threads,
                                     const Target& target) const {
+  constexpr std::int64_t kItems = 4;  // of a thread, where a row has several parts
   threads = full.try_emplace("THREADS", threads).first->second;
   const std::int64_t of_thread =
       std::max<std::int64_t>(1, ceil_div(problem.N, threads * vector_elements(problem.dtype)));
@@ -233,14 +234,12 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
   if (has("STAGES")) full.try_emplace("STAGES", 4);
   if (has("LAG")) full.try_emplace("LAG", std::max<std::int64_t>(1, value_of(full, "STAGES") - 2));
   if (has("PARTS") && !full.contains("PARTS")) {
-    constexpr std::int64_t kItems = 4;
     std::int64_t parts = traits_.exchange == Exchange::cluster ? 2 : 1;
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
     full["PARTS"] = parts;
   }
-  constexpr std::int64_t kItemsOfStage = 4;
-  const std::int64_t items = traits_.exchange == Exchange::ring ? std::min(of_thread + 1, kItemsOfStage)
-                                                                : ceil_div(of_thread, most_parts(full));
+  const std::int64_t items =
+      traits_.exchange == Exchange::ring ? std::min(of_thread + 1, kItems) : ceil_div(of_thread, most_parts(full));
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(full, "SHARED_ITEMS") : 0;
   if (traits_.exchange != Exchange::launches)
     full.try_emplace("VEC_ITEMS", std::clamp<std::int64_t>(items - shared, 1, kMostItems));

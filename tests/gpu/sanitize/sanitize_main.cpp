@@ -1,8 +1,6 @@
 // Launches every variant once at a set of small shapes, on buffers of exactly the size, and compares the results: to be
 // run under compute-sanitizer (memcheck, racecheck, initcheck, synccheck).
-//   compute-sanitizer --tool memcheck --error-exitcode 1 sanitize_kernels [--few] [VARIANT ...]
-// --few: one configuration of each and few rows, for kernels whose blocks wait for each other, which take racecheck
-// long.
+//   compute-sanitizer --tool memcheck --error-exitcode 1 sanitize_kernels [VARIANT ...]
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -74,20 +72,18 @@ bool right(Gpu& gpu, const Variant& variant, const Constants& constants, const L
 }
 
 /// The number of wrong results.
-int run_variant(Gpu& gpu, const Variant& variant, DType dtype, bool few) {
+int run_variant(Gpu& gpu, const Variant& variant, DType dtype) {
   const Ladders ladders = small_ladders(
       {{"THREADS", {64, 128, 256}}, {"ITEMS", {2, 8}}, {"VEC_ITEMS", {1, 2}}, {"GRID", {1}}, {"PARTS", {4}}});
   int launches = 0, wrong = 0;
   // Where a sweep leaves out what is too small to win, an instrumented kernel can afford nothing else.
   std::vector<Constants> all = variant.enumerate(dtype, ladders, gpu.target());
   if (all.empty()) all = variant.extremes(dtype, gpu.target());
-  if (few) all.resize(std::min<std::size_t>(all.size(), 1));
   for (const Constants& constants : all) {
     const auto kernel = gpu.load(variant, constants, dtype);
     for (const std::int64_t N : {1, 2, 3, 5, 31, 64, 127, 257, 515}) {
       const std::int64_t most = variant.accurate_N(dtype, constants);
       for (const std::int64_t M : {std::int64_t{1}, variant.rows_per_block(constants) + 1, std::int64_t{140}}) {
-        if (few && M > 2) continue;
         for (const std::int64_t offset : {0, 1}) {
           ++launches;
           if (!right(gpu, variant, constants, *kernel, {dtype, M, std::min(N, most)}, offset)) ++wrong;
@@ -100,13 +96,12 @@ int run_variant(Gpu& gpu, const Variant& variant, DType dtype, bool few) {
   return wrong + (launches == 0 ? 1 : 0);
 }
 
-int run(std::vector<std::string> ids) {
+int run(const std::vector<std::string>& ids) {
   Gpu gpu;
-  const bool few = std::erase(ids, "--few") > 0;
   int wrong = 0;
   for (const Variant* variant : registry().all()) {
     if (ids.empty() || std::find(ids.begin(), ids.end(), std::string(variant->id())) != ids.end())
-      for (const DType dtype : variant->dtypes()) wrong += run_variant(gpu, *variant, dtype, few);
+      for (const DType dtype : variant->dtypes()) wrong += run_variant(gpu, *variant, dtype);
   }
   return wrong == 0 ? 0 : 1;
 }

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "gpu/planted/mutations.hpp"
+#include "sim/planted/reason.hpp"
 #include "sim/sim_fixture.hpp"
-#include "verify/verify.hpp"
 
 namespace softmax_dispatch::sim {
 namespace {
@@ -24,21 +24,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-
-/// The reason for which the configuration does not verify, or the fault that ended it; empty where it verifies.
-std::string reason(const Registry& variants, const jit::Sources& sources, const Config& config) {
-  const Variant& variant = variants.at(config.variant);
-  const jit::Compiler compiler(jit::Nvrtc::open(), sources, nullptr);
-  const auto device = simulated_t4(kOneThread);
-  const auto kernel =
-      device->load(compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_75", true),
-                   config.variant);
-  try {
-    return verify::run(*device, variant, config.dtype, config.constants, *kernel, verify::Depth::full).reason;
-  } catch (const Fault& fault) {
-    return fault.what();
-  }
-}
 
 /// "name.cu:17" for the line of a planted kernel with the text.
 std::string place(const std::string& id, std::string_view text) {
@@ -70,7 +55,8 @@ TEST(Planted, EachIsRejectedForItsFault) {
       {"planted_other_bits", Constants{{"THREADS", 128}}, HasSubstr("other bits in a second run")},
   };
   for (const Planted& one : all)
-    EXPECT_THAT(reason(planted::registry(), planted::sources(), {one.id, one.constants}), one.reason) << one.id;
+    EXPECT_THAT(reason("sm_75", planted::registry(), planted::sources(), {one.id, one.constants}), one.reason)
+        << one.id;
 }
 
 // Beside its guards, which verification looks at, a matrix of its own shows where the write is.
@@ -137,7 +123,7 @@ class MutatedKernels : public testing::TestWithParam<planted::Mutation> {};
 TEST_P(MutatedKernels, AreRejectedForWhatIsMissing) {
   const planted::Mutation& mutation = GetParam();
   const jit::Sources sources = planted::mutated(mutation);
-  const std::string got = reason(softmax_dispatch::registry(), sources, mutation.config);
+  const std::string got = reason("sm_75", softmax_dispatch::registry(), sources, mutation.config);
   if (mutation.effect == planted::Effect::passes) {
     EXPECT_EQ(got, "");
     return;

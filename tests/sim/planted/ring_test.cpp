@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "gpu/planted/mutations.hpp"
-#include "sim/sim_fixture.hpp"
+#include "sim/planted/reason.hpp"
 #include "variants/registry.hpp"
-#include "verify/verify.hpp"
 
 namespace softmax_dispatch::sim {
 namespace {
@@ -18,24 +17,11 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-/// The reason for which the configuration does not verify, or the fault that ended it; empty where it verifies.
 std::string reason(const Config& config, const std::vector<planted::Edit>& edits) {
-  const Variant& variant = registry().at(config.variant);
   const jit::Sources sources = edits.empty()
                                    ? jit::Sources::product()
                                    : planted::mutated({"ring", config, edits, planted::Effect::fails_simulated, ""});
-  const jit::Compiler compiler(jit::Nvrtc::open(), sources, nullptr);
-  DeviceInfo info = t4();
-  info.limits = arch_limits("sm_90");
-  const auto device = std::make_unique<SimDevice>(info, std::make_shared<OneMicrosecond>(), kOneThread);
-  const auto kernel =
-      device->load(compiler.compile_ptx(config.variant, variant.macros(config.dtype, config.constants), "sm_90", true),
-                   config.variant);
-  try {
-    return verify::run(*device, variant, config.dtype, config.constants, *kernel, verify::Depth::full).reason;
-  } catch (const Fault& fault) {
-    return fault.what();
-  }
+  return sim::reason("sm_90", registry(), sources, config);
 }
 
 class Ring : public ::testing::TestWithParam<const char*> {};

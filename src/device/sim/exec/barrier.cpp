@@ -112,9 +112,8 @@ void Executor::open(std::uint32_t number) {
       if (lane_value(sync.b, 4, std::countr_zero(path.mask)) != number) continue;
       if (sync.result != kNoRef) {
         const std::uint32_t value = sync.mode == SyncMode::barrier_count ? barrier.count
-                                    : sync.mode == SyncMode::barrier_all
-                                        ? (barrier.count == barrier.reduced ? ~std::uint32_t{0} : 0)
-                                        : (barrier.count > 0 ? ~std::uint32_t{0} : 0);
+                                    : sync.mode == SyncMode::barrier_all ? as_flag(barrier.count == barrier.reduced)
+                                                                         : as_flag(barrier.count > 0);
         for_each_lane(path.mask, [&](int lane) { set_lane(sync.result, 4, lane, value); });
       }
       warp.advance(static_cast<int>(i), end.next);

@@ -127,10 +127,7 @@ void Executor::start_copies(const BackgroundCopy& copy) {
       fault(lane, fmt::format("copy of {} bytes to shared memory out of bounds at address {:#x}, {}", bytes,
                               to.addresses[i], shared.describe_outside(to.addresses[i])));
     }
-    const Allocation& allocation = allocation_at(hint, from.addresses[i], bytes, lane, "load");
-    const std::uint64_t offset = from.addresses[i] - allocation.base();
-    if (checks_ && !allocation.initialised(offset, bytes))
-      fault(lane, fmt::format("global load of {} uninitialised bytes at address {:#x}", bytes, from.addresses[i]));
+    const std::byte* const source = loaded(hint, from.addresses[i], bytes, lane);
     if (checks_ && !shared.write(accessor(lane, false), to.addresses[i], bytes, false))
       race(lane, to.addresses[i], "a copy");
     // Who does not wait sees neither what was there nor what comes.
@@ -139,8 +136,8 @@ void Executor::start_copies(const BackgroundCopy& copy) {
       copy_barrier(at.addresses[i], lane);
       release_at(at.addresses[i], lane);
     }
-    block_->copies().pending.push_back({to.addresses[i], allocation.host() + offset, bytes,
-                                        block_->thread(*warp_, lane), bulk, bulk ? at.addresses[i] : 0});
+    block_->copies().pending.push_back(
+        {to.addresses[i], source, bytes, block_->thread(*warp_, lane), bulk, bulk ? at.addresses[i] : 0});
     tally_.sectors_load += sectors_of_range(from.addresses[i], bytes);
     tally_.bytes_load += bytes;
     ++changes_;
@@ -174,7 +171,7 @@ void Executor::wait_at(const BackgroundCopy& copy) {
     const std::byte* const word = copy_barrier(place, lane);
     deliver([&](const PendingCopy& one) { return one.on_barrier && one.barrier == place; });
     const bool over = CopyBarrier::read(word).phase != (lane_value(copy.value, 4, lane) & 1);
-    set_lane(copy.result, 4, lane, over ? ~std::uint32_t{0} : 0);
+    set_lane(copy.result, 4, lane, as_flag(over));
     if (over) done |= LaneMask{1} << lane;
   });
   for_each_lane(done, [&](int lane) {

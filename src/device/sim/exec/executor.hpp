@@ -110,6 +110,8 @@ class Executor {
   bool load_global_row(const Access& access, Allocation*& hint, LaneMask mask, const Addresses& addresses);
   bool store_global_row(const Access& access, Allocation*& hint, LaneMask mask, const Addresses& addresses);
   Allocation& allocation_at(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane, const char* action);
+  /// What a lane loads: the bytes on the host.
+  const std::byte* loaded(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane);
   void check_waited(LaneMask mask) const;
   /// Throws Error(device) where the access races with another block. The lock is to be held until the access is done.
   std::unique_lock<std::mutex> check_workspace(OpKind kind, const Access& access, const SpreadAccess& at) const;

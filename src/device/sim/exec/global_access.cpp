@@ -193,6 +193,14 @@ Allocation& Executor::allocation_at(Allocation*& hint, std::uint64_t address, un
   return *hint;
 }
 
+const std::byte* Executor::loaded(Allocation*& hint, std::uint64_t address, unsigned bytes, int lane) {
+  const Allocation& allocation = allocation_at(hint, address, bytes, lane, "load");
+  const std::uint64_t offset = address - allocation.base();
+  if (checks_ && !allocation.initialised(offset, bytes))
+    fault(lane, fmt::format("global load of {} uninitialised bytes at address {:#x}", bytes, address));
+  return allocation.host() + offset;
+}
+
 /// The whole warp, or its first lanes, access one row of elements: the usual case, without a look at each lane.
 bool Executor::load_global_row(const Access& access, Allocation*& hint, LaneMask mask, const Addresses& addresses) {
   const int lanes = leading_lanes(mask);
@@ -224,13 +232,9 @@ void Executor::load_global(const Access& access, Allocation*& hint, LaneMask mas
   for_each_lane(mask, [&](int lane) {
     const std::uint64_t address = addresses[static_cast<std::size_t>(lane)];
     if (checks_) check_alignment(address, bytes, lane, "global load");
-    const Allocation& allocation = allocation_at(hint, address, bytes, lane, "load");
-    const std::uint64_t offset = address - allocation.base();
-    if (checks_ && !allocation.initialised(offset, bytes)) {
-      fault(lane, fmt::format("global load of {} uninitialised bytes at address {:#x}", bytes, address));
-    }
+    const std::byte* const from = loaded(hint, address, bytes, lane);
     if (access.strong) std::atomic_thread_fence(std::memory_order_seq_cst);
-    load_elements(access, lane, allocation.host() + offset);
+    load_elements(access, lane, from);
     sectors.add(address, bytes);
   });
   tally_.sectors_load += sectors.count();

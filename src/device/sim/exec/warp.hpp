@@ -19,6 +19,11 @@ void for_each_lane(LaneMask mask, F f) {
   for (; mask != 0; mask &= mask - 1) f(std::countr_zero(mask));
 }
 
+/// As a predicate's register holds it.
+constexpr std::uint32_t as_flag(bool value) noexcept {
+  return value ? ~std::uint32_t{0} : 0;
+}
+
 enum class PathState : std::uint8_t {
   unused,
   ready,

@@ -20,10 +20,6 @@ const char* name_of(SyncKind kind) {
   }
 }
 
-std::uint32_t as_flag(bool value) {
-  return value ? ~std::uint32_t{0} : 0;
-}
-
 /// The lane that a shuffle reads from, as the PTX manual defines it; -1 where that is out of the segment, and the lane
 /// keeps its own value.
 int source_lane(SyncMode mode, int lane, std::uint32_t b, std::uint32_t c) {
