@@ -4,12 +4,20 @@
 
 #include "common/async_copy.cuh"
 
-// One phase after another: arm() begins one, which is over when the bytes that it names have arrived.
+// One phase after another, each over when as many threads have arrived as init() names, and the bytes that arm() names.
 struct CopyBarrier {
   unsigned long long word;
 
-  __device__ void init() { asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&word)) : "memory"); }
+  __device__ void init(unsigned threads) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(shared_address(&word)), "r"(threads) : "memory");
+  }
 
+  // What the thread did so far comes before what follows a wait().
+  __device__ void arrive() {
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(shared_address(&word)) : "memory");
+  }
+
+  // arrive(), and that so many bytes are to come.
   __device__ void arm(unsigned bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&word)), "r"(bytes)
                  : "memory");

@@ -22,13 +22,16 @@ constexpr std::int64_t kLongestRow = (std::int64_t{1} << 31) - 1 - (1 << 20);
 /// Additions of a chain in FP32; 16-bit results have 2^13 times coarser units, of which a part is enough.
 constexpr std::int64_t kChain = 32, kChain16 = 4 * kChain;
 constexpr std::int64_t kChains = 4;
+/// ring.cu: as many threads write as reduce, and of two warps more one fills stages and one waits for rows.
+constexpr std::int64_t kMostThreadsOfRing = 480;
 constexpr int kClusterMajor = 9;  // compute capability with clusters and bulk copies
 
 }  // namespace
 
 PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
   const bool ring = traits_.exchange == Exchange::ring;
-  axes_.push_back({.name = "THREADS", .least = kWarpThreads, .most = 1024, .step = kWarpThreads});
+  axes_.push_back(
+      {.name = "THREADS", .least = kWarpThreads, .most = ring ? kMostThreadsOfRing : 1024, .step = kWarpThreads});
   if (traits_.exchange == Exchange::cluster) {
     axes_.push_back({.name = "PARTS", .least = 2, .most = traits_.most_parts, .power_of_two = true});
   } else if (traits_.exchange != Exchange::none && !ring) {
@@ -37,8 +40,8 @@ PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
   }
   axes_.push_back({.name = "VEC_ITEMS", .most = kMostItems});
   if (ring) {
-    axes_.push_back({.name = "STAGES", .least = 3, .most = 16});
-    axes_.push_back({.name = "LAG", .most = 8});
+    axes_.push_back({.name = "STAGES", .least = 2, .most = 16});
+    axes_.push_back({.name = "AHEAD", .most = 16});
   } else if (traits_.exchange != Exchange::launches) {
     axes_.push_back({.name = "SHARED_ITEMS", .least = 0, .most = kMostItems});
   }
@@ -72,6 +75,11 @@ std::int64_t PartKernel::parts(const Problem& problem, const Constants& constant
   return std::min(most, ceil_div(problem.N + before, part_capacity(problem.dtype, constants)));
 }
 
+std::int64_t PartKernel::block_threads(const Constants& constants) const {
+  const std::int64_t threads = value_of(constants, "THREADS");
+  return traits_.exchange == Exchange::ring ? 2 * threads + 2 * kWarpThreads : threads;
+}
+
 std::int64_t PartKernel::vectors_of_thread(const Constants& constants) const {
   return value_of(constants, "VEC_ITEMS") + (has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0);
 }
@@ -82,7 +90,7 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   const std::int64_t items = value_of(constants, "VEC_ITEMS");
   const bool narrow = dtype != DType::f32;
   const std::int64_t of_vector = narrow ? 8 : 6;
-  if (traits_.exchange == Exchange::ring) return of_vector * items + (narrow ? 40 : 28);
+  if (traits_.exchange == Exchange::ring) return narrow ? std::max<std::int64_t>(56, 3 * items + 40) : 2 * items + 40;
   if (traits_.exchange == Exchange::launches) return 4 * items + 34;
   // A held vector of a 16-bit type is opened while others are held; an odd one takes as many as an even one.
   constexpr std::int64_t kLeast = 32;
@@ -103,10 +111,17 @@ std::int64_t PartKernel::shared_bytes(const Constants& constants) const {
   return has("SHARED_ITEMS") ? row * value_of(constants, "SHARED_ITEMS") : 0;
 }
 
+/// Besides that: states and barriers, and what the system takes.
+std::int64_t PartKernel::other_shared_bytes(const Constants& constants) const {
+  if (traits_.exchange != Exchange::ring) return 2048;
+  // ring.cu: of a stage, a maximum of each thread, states of the warps, barriers, and what is to be done with the part.
+  return 1024 + value_of(constants, "STAGES") * (5 * value_of(constants, "THREADS") + 256);
+}
+
 /// Whether an SM can hold BLOCKS blocks.
 Support PartKernel::fits(DType dtype, const Constants& constants, const Target& target) const {
   const ArchLimits& limits = target.limits;
-  const std::int64_t threads = value_of(constants, "THREADS") * value_of(constants, "BLOCKS");
+  const std::int64_t threads = block_threads(constants) * value_of(constants, "BLOCKS");
   if (threads > limits.max_threads_per_sm || value_of(constants, "BLOCKS") > limits.max_blocks_per_sm) {
     return Support::no(fmt::format("{}: an SM of {} holds {} threads and {} blocks", to_string(constants), limits.arch,
                                    limits.max_threads_per_sm, limits.max_blocks_per_sm));
@@ -120,7 +135,7 @@ Support PartKernel::fits(DType dtype, const Constants& constants, const Target& 
     return Support::no(fmt::format("{} needs some {} registers a thread, and BLOCKS * THREADS leaves {} on {}",
                                    to_string(constants), needed, most, limits.arch));
   }
-  const std::int64_t bytes = shared_bytes(constants) + kOtherSharedBytes;
+  const std::int64_t bytes = shared_bytes(constants) + other_shared_bytes(constants);
   if (bytes > limits.shared_bytes_per_block_optin ||
       bytes * value_of(constants, "BLOCKS") > limits.shared_bytes_per_sm) {
     return Support::no(fmt::format("{} needs {} bytes of shared memory a block; {} has {} a block and {} an SM",
@@ -140,8 +155,10 @@ Support PartKernel::exists(const ArchLimits& limits) const {
 Support PartKernel::supports(DType dtype, const Constants& constants, const Target& target) const {
   if (const Support axes = check_axes(*this, dtype, constants, target); !axes) return axes;
   if (const Support arch = exists(target.limits); !arch) return arch;
-  if (traits_.exchange == Exchange::ring && value_of(constants, "STAGES") < value_of(constants, "LAG") + 2)
-    return Support::no("STAGES must be LAG + 2 or more: one part is reduced, and one is on its way");
+  if (traits_.exchange == Exchange::ring && value_of(constants, "AHEAD") > value_of(constants, "STAGES")) {
+    return Support::no(fmt::format("AHEAD={} parts on their way have no room in STAGES={}",
+                                   value_of(constants, "AHEAD"), value_of(constants, "STAGES")));
+  }
   if (has("GRID")) {
     const std::int64_t grid = value_of(constants, "GRID");
     if (has("PARTS") && grid < most_parts(constants))
@@ -213,7 +230,7 @@ Constants PartKernel::with_derived(DType dtype, Constants constants, const Targe
   // It bounds no row there: four loads in flight.
   if (traits_.exchange == Exchange::launches) constants.try_emplace("VEC_ITEMS", 4);
   if (!constants.contains("BLOCKS")) {
-    std::int64_t blocks = std::max<std::int64_t>(1, target.limits.max_threads_per_sm / value_of(constants, "THREADS"));
+    std::int64_t blocks = std::max<std::int64_t>(1, target.limits.max_threads_per_sm / block_threads(constants));
     for (constants["BLOCKS"] = blocks; blocks > 1 && !fits(dtype, constants, target);) constants["BLOCKS"] = --blocks;
   }
   if (has("GRID")) {
@@ -232,7 +249,7 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
       std::max<std::int64_t>(1, ceil_div(problem.N, threads * vector_elements(problem.dtype)));
   if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
   if (has("STAGES")) full.try_emplace("STAGES", 4);
-  if (has("LAG")) full.try_emplace("LAG", std::max<std::int64_t>(1, value_of(full, "STAGES") - 2));
+  if (has("AHEAD")) full.try_emplace("AHEAD", std::max<std::int64_t>(1, value_of(full, "STAGES") / 2));
   if (has("PARTS") && !full.contains("PARTS")) {
     std::int64_t parts = traits_.exchange == Exchange::cluster ? 2 : 1;
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;
@@ -265,7 +282,7 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
     for (const Axis& axis : axes_) {
       if (axis.name == "SHARED_ITEMS") config.try_emplace("SHARED_ITEMS", 0);
       if (axis.name == "STAGES") config.try_emplace("STAGES", 3);
-      if (axis.name == "LAG") config.try_emplace("LAG", 1);
+      if (axis.name == "AHEAD") config.try_emplace("AHEAD", 2);
     }
     // Few groups of blocks, so that they walk over the rows of a test.
     constexpr std::int64_t kGroups = 2;
@@ -295,7 +312,7 @@ std::vector<std::int64_t> PartKernel::boundaries_N(DType dtype, const Constants&
   const std::int64_t turn = value_of(constants, "THREADS") * vector * parts;
   // Fewer vectors than parts; one turn of all threads; and the whole capacity, where that ends at some length.
   std::vector<std::int64_t> lengths{vector, vector * parts, turn, 2 * turn};
-  // One part, two, and as many as each warp reads the states of.
+  // One part, two, and as many as a warp has lanes for.
   const std::int64_t part = part_capacity(dtype, constants);
   if (traits_.exchange == Exchange::ring) lengths = {vector, part - (vector - 1), part, 2 * part, kWarpThreads * part};
   if (traits_.exchange != Exchange::launches) lengths.insert(lengths.end(), {capacity - (vector - 1), capacity});
@@ -309,7 +326,7 @@ std::int64_t PartKernel::rows_per_block(const Constants& /*constants*/) const {
 Geometry PartKernel::geometry(const Problem& problem, const Constants& constants) const {
   Geometry shape;
   const std::int64_t parts = this->parts(problem, constants);
-  shape.block = static_cast<int>(value_of(constants, "THREADS"));
+  shape.block = static_cast<int>(block_threads(constants));
   shape.shared_bytes = shared_bytes(constants);
   shape.overlaps = true;
   shape.grid = parts * std::min(problem.M, kMostBlocks / parts);

@@ -27,7 +27,8 @@ struct PartKernelTraits {
 };
 
 /// A kernel of the family that computes a row in PARTS parts, in as many blocks, for every type; where that is no axis
-/// there is one part, or in the ring as many as the row needs. BLOCKS is how many blocks an SM is to hold
+/// there is one part, or in the ring as many as the row needs, whose blocks have as many threads that write as there
+/// are THREADS, which reduce, and two warps more. BLOCKS is how many blocks an SM is to hold
 /// (__launch_bounds__). Of a part, VEC_ITEMS vectors of each thread are in registers and SHARED_ITEMS in shared memory.
 /// The grid of a cooperative launch has at most GRID blocks.
 class PartKernel : public Variant {
@@ -65,9 +66,11 @@ class PartKernel : public Variant {
   std::int64_t most_parts(const Constants& constants) const;
   std::int64_t parts(const Problem& problem, const Constants& constants) const;
   std::int64_t part_capacity(DType dtype, const Constants& constants) const;
+  std::int64_t block_threads(const Constants& constants) const;
   std::int64_t vectors_of_thread(const Constants& constants) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   std::int64_t shared_bytes(const Constants& constants) const;
+  std::int64_t other_shared_bytes(const Constants& constants) const;
   Support fits(DType dtype, const Constants& constants, const Target& target) const;
   Constants with_defaults(const Problem& problem, Constants full, std::int64_t threads, const Target& target) const;
   Constants reduce_once_in_parts(ReduceOver over, const Constants& constants) const;
@@ -75,9 +78,6 @@ class PartKernel : public Variant {
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
   /// BLOCKS, STREAM and GRID, as far as they are not set.
   Constants with_derived(DType dtype, Constants constants, const Target& target) const;
-
-  /// Shared memory of a block besides its vectors: states and barriers, and what the system takes.
-  static constexpr std::int64_t kOtherSharedBytes = 2048;
 
   PartKernelTraits traits_;
   std::vector<Axis> axes_;

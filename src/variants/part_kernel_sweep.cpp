@@ -48,13 +48,11 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
     case Exchange::slots:
       return parts >= 8 && (most_of_it || (shared == 0 && items != 6 && (usual_threads || threads == 1024)));
     case Exchange::ring: {
-      // The SM's shared memory is the pipeline: what leaves half of it unused has too little on its way.
-      const std::int64_t used = (shared_bytes(constants) + kOtherSharedBytes) * value_of(constants, "BLOCKS");
-      // A part more on its way, or one that waits longer: not both.
-      const std::int64_t stages = value_of(constants, "STAGES"), lag = value_of(constants, "LAG");
-      const bool usual_stages = lag == 1 ? stages == 3 : stages - lag <= 3;
-      return items == 4 && usual_stages && (threads == 128 || threads == 256) &&
-             2 * used > target.limits.shared_bytes_per_sm;
+      // The SM's shared memory is the pipeline: what leaves a quarter of it unused has too little there. Half of the
+      // stages are loaded while the others wait for their rows.
+      const std::int64_t used = shared_bytes(constants) * value_of(constants, "BLOCKS");
+      return items >= 4 && value_of(constants, "AHEAD") == value_of(constants, "STAGES") / 2 &&
+             4 * used > 3 * target.limits.shared_bytes_per_sm;
     }
     case Exchange::launches:
       return usual_threads && parts >= 8;

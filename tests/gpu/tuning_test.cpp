@@ -48,7 +48,7 @@ M: [1, 256, 16384]
 N: [61, 64, 257, 1024, 65536]
 max_elements: 16777216
 axes: {THREADS: [128, 512], ITEMS: [1, 4], VEC_ITEMS: [1, 4], GRID: [2], LANES: [1, 8, 32], ROWS: [1], STREAM: [1],
-  TILE_ROWS: [16], PARTS: [4, 16], SHARED_ITEMS: [0], STAGES: [4], LAG: [2]}
+  TILE_ROWS: [16], PARTS: [4, 16], SHARED_ITEMS: [0], STAGES: [6], AHEAD: [3]}
 max_launches: 16
 race_factor: 2
 screen_replays: 2

@@ -56,7 +56,7 @@ extern "C" __global__ void k(const float* x, unsigned* y) {
   PtxRunner runner_;
 };
 
-constexpr char kInit[] = "if (threadIdx.x == 0) { barrier.init(); publish_barriers(); } __syncthreads();";
+constexpr char kInit[] = "if (threadIdx.x == 0) { barrier.init(1); publish_barriers(); } __syncthreads();";
 
 TEST_F(Copies, ABulkCopyArrivesWhenItsBarrierHasBeenWaitedFor) {
   EXPECT_THAT(run(std::string(kInit) + R"(
@@ -80,6 +80,19 @@ TEST_F(Copies, PhasesFollowOneAnother) {
               ElementsAreArray(counting()));
 }
 
+TEST_F(Copies, APhaseIsOverWhenAllThreadsHaveArrived) {
+  const std::string init = "if (threadIdx.x == 0) { barrier.init(32); publish_barriers(); } __syncthreads();";
+  const std::string write =
+      "unsigned* const word = reinterpret_cast<unsigned*>(words);"
+      "if (threadIdx.x < 32) word[threadIdx.x] = 100 + threadIdx.x;";
+  const std::string read = "if (threadIdx.x >= 32) { barrier.wait(0); y[threadIdx.x] = word[threadIdx.x - 32]; }";
+  std::vector<std::uint32_t> expected(kWords);
+  for (std::uint32_t i = kWords / 2; i < kWords; ++i) expected[i] = 100 + i - kWords / 2;
+  EXPECT_THAT(run(init + write + "if (threadIdx.x < 32) barrier.arrive();" + read), ElementsAreArray(expected));
+  EXPECT_THAT(fault(init + write + "if (threadIdx.x < 31) barrier.arrive();" + read), HasSubstr("deadlock"));
+  EXPECT_THAT(fault(init + "if (threadIdx.x < 32) barrier.arrive();" + write + read), HasSubstr("race"));
+}
+
 TEST_F(Copies, AVectorArrivesWhenItsThreadHasWaited) {
   const std::string copy = "if (threadIdx.x < 16) copy_vector(words + threadIdx.x, x + 4 * threadIdx.x);";
   const std::string rest = "__syncthreads(); y[threadIdx.x] = *own;";
@@ -97,7 +110,8 @@ TEST_F(Copies, WhoHasNotWaitedRaces) {
       fault(kInit + std::string("y[threadIdx.x] = reinterpret_cast<unsigned*>(words)[threadIdx.x] = 1;") + copy),
       HasSubstr("race"))
       << "written by others with no barrier before the copy";
-  EXPECT_THAT(fault("if (threadIdx.x == 0) barrier.init(); if (threadIdx.x == 32) barrier.arm(0);"), HasSubstr("race"));
+  EXPECT_THAT(fault("if (threadIdx.x == 0) barrier.init(1); if (threadIdx.x == 32) barrier.arm(0);"),
+              HasSubstr("race"));
 }
 
 TEST_F(Copies, WhatNoCopyEndsIsADeadlock) {

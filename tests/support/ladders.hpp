@@ -17,8 +17,8 @@ inline Ladders small_ladders() {
           {"TILE_ROWS", {16}},
           {"PARTS", {4, 16}},
           {"SHARED_ITEMS", {0, 2}},
-          {"STAGES", {4}},
-          {"LAG", {2}}};
+          {"STAGES", {6}},
+          {"AHEAD", {3}}};
 }
 
 /// The same with other values for some of the axes.

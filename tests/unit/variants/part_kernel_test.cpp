@@ -31,7 +31,7 @@ const Constants kCluster{{"THREADS", 256},    {"PARTS", 8},  {"VEC_ITEMS", 4},
                          {"SHARED_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}};
 const Constants kSplit{{"THREADS", 256}, {"PARTS", 16}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 0},
                        {"BLOCKS", 2},    {"STREAM", 1}, {"GRID", 264}};
-const Constants kRing{{"THREADS", 256}, {"VEC_ITEMS", 4}, {"STAGES", 4}, {"LAG", 2},
+const Constants kRing{{"THREADS", 256}, {"VEC_ITEMS", 4}, {"STAGES", 4}, {"AHEAD", 2},
                       {"BLOCKS", 3},    {"STREAM", 1},    {"GRID", 396}};
 const Constants kMapMerge{{"THREADS", 256}, {"PARTS", 8}, {"VEC_ITEMS", 4}, {"BLOCKS", 4}, {"STREAM", 0}};
 
@@ -113,6 +113,7 @@ TEST(PartKernel, GeometryFollowsTheExchange) {
   EXPECT_EQ(ring.grid, 200);
   EXPECT_TRUE(ring.cooperative);
   EXPECT_EQ(ring.shared_bytes, 4 * 4 * 256 * 16);
+  EXPECT_EQ(ring.block, 2 * 256 + 64) << "those that write and two warps beside those that reduce";
   EXPECT_EQ(ring.workspace_bytes, 128 + 100 * 2 * 16);
   EXPECT_EQ(geometry("ring", {DType::f32, 1000, 5000}, kRing).grid, 396);
 
@@ -148,7 +149,9 @@ TEST(PartKernel, RefusesWithTheReason) {
   EXPECT_THAT(reason("split", row, with(with(kSplit, "SHARED_ITEMS", 16), "THREADS", 512)), HasSubstr("shared memory"));
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 265)), HasSubstr("132 SMs hold 264"));
   EXPECT_THAT(reason("split", row, with(kSplit, "GRID", 8)), HasSubstr("no room for the PARTS=16"));
-  EXPECT_THAT(reason("ring", row, with(kRing, "LAG", 3)), HasSubstr("LAG + 2"));
+  EXPECT_THAT(reason("ring", row, with(kRing, "AHEAD", 5)), HasSubstr("AHEAD=5 parts on their way have no room"));
+  EXPECT_THAT(reason("ring", row, with(kRing, "THREADS", 512)), HasSubstr("THREADS=512"));
+  EXPECT_THAT(reason("ring", row, with(kRing, "BLOCKS", 4)), HasSubstr("an SM of sm_90 holds 2048 threads"));
   EXPECT_THAT(reason("ring", {DType::f32, 1'000'000, 5000}, kRing), HasSubstr("workspace of 32000128 bytes"));
   EXPECT_THAT(reason("map_merge", {DType::f32, 1 << 20, 5000}, kMapMerge), HasSubstr("workspace"));
   EXPECT_THAT(reason("clusters", {DType::f32, 1, 50000}, kCluster), HasSubstr("capacity 49152"));

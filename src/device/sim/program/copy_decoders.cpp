@@ -59,12 +59,13 @@ void decode_copy_barrier(Builder& builder, Modifiers& modifiers) {
   builder.set_class(OpClass::other);
   BackgroundCopy copy;
   std::size_t barrier = 1;
+  bool has_value = true;
   if (modifiers.take("init")) {
     copy.kind = CopyKind::barrier_init;
     barrier = 0;
   } else if (modifiers.take("arrive")) {
     copy.kind = CopyKind::barrier_arrive;
-    if (!modifiers.take("expect_tx")) builder.fail("needs .expect_tx");
+    has_value = modifiers.take("expect_tx");
     modifiers.take("release");
     modifiers.take("cta");
   } else if (!modifiers.take_one_of({"try_wait", "test_wait"}).empty()) {
@@ -77,9 +78,10 @@ void decode_copy_barrier(Builder& builder, Modifiers& modifiers) {
   }
   take_shared(builder, modifiers);
   if (required_type(builder, modifiers).bits != 64) builder.fail("is of 64 bits");
-  builder.expect_operands(barrier + 2, barrier + 2);
+  const std::size_t operands = barrier + (has_value ? 2 : 1);
+  builder.expect_operands(operands, operands);
   copy.barrier = address_in(builder, barrier, Space::shared);
-  copy.value = builder.source(builder.operand(barrier + 1), kU32);
+  copy.value = has_value ? builder.source(builder.operand(barrier + 1), kU32) : builder.constant(0, 4);
   if (copy.kind == CopyKind::barrier_wait) copy.result = builder.destination(builder.operand(0), kPredicate);
   emit_copy(builder, copy);
 }

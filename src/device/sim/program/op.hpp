@@ -88,7 +88,7 @@ enum class CopyKind : std::uint8_t {
   wait_vectors,    ///< cp.async.wait_all
   bulk,            ///< cp.async.bulk: of any number of bytes, completes on a barrier.
   barrier_init,    ///< mbarrier.init
-  barrier_arrive,  ///< mbarrier.arrive.expect_tx
+  barrier_arrive,  ///< mbarrier.arrive, .arrive.expect_tx
   barrier_wait     ///< mbarrier.try_wait.parity, test_wait.parity
 };
 
