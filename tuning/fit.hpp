@@ -16,7 +16,7 @@ namespace softmax_dispatch::tuning {
 /// not failed; a kernel that has yet to be verified has no record in the table), not quarantined, variant selectable.
 /// Every class ends in the unbounded variant or another kernel without a limit. Pins of `previous` are carried over
 /// with their kernels. Throws Error(verification_failed) where no unbounded kernel is eligible.
-table::Table fit(const Journal& journal, const Registry& registry, const table::Table* previous, double tie_pct = 2.0,
+table::Table fit(const Journal& journal, const Registry& registry, const table::Table* previous, double tie_pct = 1.0,
                  std::size_t most_kernels = 64);
 
 }  // namespace softmax_dispatch::tuning

@@ -51,7 +51,7 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
       // The SM's shared memory is the pipeline: what leaves a quarter of it unused has too little there. Half of the
       // stages are loaded while the others wait for their rows.
       const std::int64_t used = shared_bytes(constants) * value_of(constants, "BLOCKS");
-      return items >= 4 && value_of(constants, "AHEAD") == value_of(constants, "STAGES") / 2 &&
+      return threads >= 128 && items >= 4 && value_of(constants, "AHEAD") == value_of(constants, "STAGES") / 2 &&
              4 * used > 3 * target.limits.shared_bytes_per_sm;
     }
     case Exchange::launches:

@@ -32,7 +32,7 @@ const Constants kCluster{{"THREADS", 256},    {"PARTS", 8},  {"VEC_ITEMS", 4},
 const Constants kSplit{{"THREADS", 256}, {"PARTS", 16}, {"VEC_ITEMS", 4}, {"SHARED_ITEMS", 0},
                        {"BLOCKS", 2},    {"STREAM", 1}, {"GRID", 264}};
 const Constants kRing{{"THREADS", 256}, {"VEC_ITEMS", 4}, {"STAGES", 4}, {"AHEAD", 2},
-                      {"BLOCKS", 3},    {"STREAM", 1},    {"GRID", 396}};
+                      {"BLOCKS", 2},    {"STREAM", 1},    {"GRID", 264}};
 const Constants kMapMerge{{"THREADS", 256}, {"PARTS", 8}, {"VEC_ITEMS", 4}, {"BLOCKS", 4}, {"STREAM", 0}};
 
 Geometry geometry(const char* id, const Problem& problem, const Constants& constants) {
@@ -115,7 +115,7 @@ TEST(PartKernel, GeometryFollowsTheExchange) {
   EXPECT_EQ(ring.shared_bytes, 4 * 4 * 256 * 16);
   EXPECT_EQ(ring.block, 2 * 256 + 64) << "those that write and two warps beside those that reduce";
   EXPECT_EQ(ring.workspace_bytes, 128 + 100 * 2 * 16);
-  EXPECT_EQ(geometry("ring", {DType::f32, 1000, 5000}, kRing).grid, 396);
+  EXPECT_EQ(geometry("ring", {DType::f32, 1000, 5000}, kRing).grid, 264);
 
   const Geometry launches = geometry("map_merge", {DType::f32, 100, 5000}, kMapMerge);
   EXPECT_EQ(launches.grid, 800);
