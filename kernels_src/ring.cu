@@ -41,8 +41,9 @@ struct Task {
   }
 };
 
-// Of a stage, in this order: its part has arrived; the warps that reduce are done with it; the state of its row is
-// there; it is written, and the state of the part published.
+// Of a stage, in this order: its part has arrived; the threads that reduce are done with it; the state of its row is
+// there; it is written, and the state of the part published. Every thread arrives for itself: a lane that does so for
+// its warp after __syncwarp() is no faster, and compute-sanitizer's racecheck does not see what the others did.
 struct Ring {
   CopyBarrier loaded[STAGES], reduced[STAGES], merged[STAGES], written[STAGES];
   Task tasks[STAGES];
@@ -54,9 +55,9 @@ struct Ring {
   __device__ void init() {
     for (int stage = 0; stage < STAGES; ++stage) {
       loaded[stage].init(1);
-      reduced[stage].init(kWarps);
-      merged[stage].init(1);
-      written[stage].init(kWarps + 1);
+      reduced[stage].init(THREADS);
+      merged[stage].init(kWidth);
+      written[stage].init(THREADS + kWidth);
     }
     publish_barriers();
   }
@@ -204,15 +205,12 @@ struct Launch {
       const float2 own = reduce(task, ring_stages + stage * kStageVectors, thread);
       ring.m[stage][thread] = own.x;
       leave_state(ring.warps[stage], own);
-      __syncwarp();
-      if (lane_id() == 0) ring.reduced[stage].arrive();
+      ring.reduced[stage].arrive();
       if (warp_id() == publisher) {
         ring.reduced[stage].wait(turn.parity);
         const float2 state = state_of_block(ring.warps[stage]);
-        if (lane_id() == 0) {
-          publish(slots_of(workspace) + task.slot, state, tag);
-          ring.written[stage].arrive();
-        }
+        if (lane_id() == 0) publish(slots_of(workspace) + task.slot, state, tag);
+        ring.written[stage].arrive();
       }
       turn.next();
     }
@@ -226,10 +224,8 @@ struct Launch {
       const Task& task = ring.tasks[stage];
       if (task.slot < 0) break;
       const float2 row = await_long_row(slots_of(workspace) + task.row_slot, parts, tag);
-      if (lane_id() == 0) {
-        ring.rows[stage] = row;
-        ring.merged[stage].arrive();
-      }
+      if (lane_id() == 0) ring.rows[stage] = row;
+      ring.merged[stage].arrive();
       __syncwarp();
     }
     if (lane_id() == 0) leave(workspace, tag);
@@ -245,8 +241,7 @@ struct Launch {
       ring.reduced[stage].wait(turn.parity);
       ring.merged[stage].wait(turn.parity);
       write(task, ring_stages + stage * kStageVectors, ring.m[stage][thread], ring.rows[stage], thread);
-      __syncwarp();
-      if (lane_id() == 0) ring.written[stage].arrive();
+      ring.written[stage].arrive();
     }
   }
 };

@@ -65,7 +65,7 @@ TEST(RingTraps, EachWaitsForTheWorkBeforeItsOwn) {
   EXPECT_THAT(reason(config, {{"ring.reduced[stage].wait(turn.parity);\n      ring", "ring"}}), unordered);
   EXPECT_THAT(reason(config, {{"ring.merged[stage].wait(turn.parity);", ""}}), unordered);
   EXPECT_THAT(reason(config, {{"ring.written[turn.stage].wait(turn.parity ^ 1);", ""}}), unordered);
-  EXPECT_THAT(reason(config, {{"written[stage].init(kWarps + 1)", "written[stage].init(kWarps)"}}),
+  EXPECT_THAT(reason(config, {{"written[stage].init(THREADS + kWidth)", "written[stage].init(THREADS)"}}),
               AnyOf(unordered, HasSubstr("more threads arrive")));
   EXPECT_THAT(reason(parse_config("held BLOCKS=1 SHARED_ITEMS=2 STREAM=1 THREADS=64 VEC_ITEMS=1"),
                      {{"  wait_for_copies();\n    float highest", "  float highest"}}),
