@@ -80,6 +80,10 @@ std::int64_t PartKernel::block_threads(const Constants& constants) const {
   return traits_.exchange == Exchange::ring ? 2 * threads + 2 * kWarpThreads : threads;
 }
 
+std::int64_t PartKernel::usual_ahead(const Constants& constants) {
+  return std::max<std::int64_t>(1, value_of(constants, "STAGES") / 2);
+}
+
 std::int64_t PartKernel::vectors_of_thread(const Constants& constants) const {
   return value_of(constants, "VEC_ITEMS") + (has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0);
 }
@@ -132,8 +136,9 @@ Support PartKernel::fits(DType dtype, const Constants& constants, const Target& 
   const std::int64_t of_thread = limits.registers_per_sm / kSchedulers / (warps * kWarpThreads);
   const std::int64_t most = std::min<std::int64_t>(limits.max_registers_per_thread, of_thread / kGranule * kGranule);
   if (const std::int64_t needed = registers(dtype, constants); needed > most) {
-    return Support::no(fmt::format("{} needs some {} registers a thread, and BLOCKS * THREADS leaves {} on {}",
-                                   to_string(constants), needed, most, limits.arch));
+    return Support::no(fmt::format(
+        "{} needs some {} registers a thread, and BLOCKS={} blocks of {} threads leave {} on {}", to_string(constants),
+        needed, value_of(constants, "BLOCKS"), block_threads(constants), most, limits.arch));
   }
   const std::int64_t bytes = shared_bytes(constants) + other_shared_bytes(constants);
   if (bytes > limits.shared_bytes_per_block_optin ||
@@ -249,7 +254,7 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
       std::max<std::int64_t>(1, ceil_div(problem.N, threads * vector_elements(problem.dtype)));
   if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
   if (has("STAGES")) full.try_emplace("STAGES", 4);
-  if (has("AHEAD")) full.try_emplace("AHEAD", std::max<std::int64_t>(1, value_of(full, "STAGES") / 2));
+  if (has("AHEAD")) full.try_emplace("AHEAD", usual_ahead(full));
   if (has("PARTS") && !full.contains("PARTS")) {
     std::int64_t parts = traits_.exchange == Exchange::cluster ? 2 : 1;
     while (parts * 2 <= traits_.most_parts && parts * kItems < of_thread) parts *= 2;

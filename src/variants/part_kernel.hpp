@@ -67,6 +67,8 @@ class PartKernel : public Variant {
   std::int64_t parts(const Problem& problem, const Constants& constants) const;
   std::int64_t part_capacity(DType dtype, const Constants& constants) const;
   std::int64_t block_threads(const Constants& constants) const;
+  /// Half of the stages are loaded while the others wait for their rows.
+  static std::int64_t usual_ahead(const Constants& constants);
   std::int64_t vectors_of_thread(const Constants& constants) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   std::int64_t shared_bytes(const Constants& constants) const;

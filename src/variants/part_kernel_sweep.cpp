@@ -48,10 +48,9 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
     case Exchange::slots:
       return parts >= 8 && (most_of_it || (shared == 0 && items != 6 && (usual_threads || threads == 1024)));
     case Exchange::ring: {
-      // The SM's shared memory is the pipeline: what leaves a quarter of it unused has too little there. Half of the
-      // stages are loaded while the others wait for their rows.
+      // The SM's shared memory is the pipeline: what leaves a quarter of it unused has too little there.
       const std::int64_t used = shared_bytes(constants) * value_of(constants, "BLOCKS");
-      return threads >= 128 && items >= 4 && value_of(constants, "AHEAD") == value_of(constants, "STAGES") / 2 &&
+      return threads >= 128 && items >= 4 && value_of(constants, "AHEAD") == usual_ahead(constants) &&
              4 * used > 3 * target.limits.shared_bytes_per_sm;
     }
     case Exchange::launches:

@@ -2,8 +2,6 @@
 // the simulator find. Driven by the registry: every variant at every extreme of its axes, in full.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <iostream>
 #include <string>
@@ -52,15 +50,10 @@ std::vector<Config> largest() {
   return last_of_each_type(extremes());
 }
 
-std::string test_name(const testing::TestParamInfo<Config>& config) {
-  std::string name = to_string(config.param);
-  std::replace_if(
-      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-  return name;
-}
+const auto kName = [](const auto& config) { return test_name(config.param); };
 
-INSTANTIATE_TEST_SUITE_P(Extremes, VariantsVerify, testing::ValuesIn(extremes()), test_name);
-INSTANTIATE_TEST_SUITE_P(Extremes, LargestVerify, testing::ValuesIn(largest()), test_name);
+INSTANTIATE_TEST_SUITE_P(Extremes, VariantsVerify, testing::ValuesIn(extremes()), kName);
+INSTANTIATE_TEST_SUITE_P(Extremes, LargestVerify, testing::ValuesIn(largest()), kName);
 
 }  // namespace
 }  // namespace softmax_dispatch::sim

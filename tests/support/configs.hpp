@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 #include <utility>
 #include <vector>
@@ -7,6 +9,14 @@
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch {
+
+/// The configuration as the name of a parameterised test.
+inline std::string test_name(const Config& config) {
+  std::string name = to_string(config);
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+  return name;
+}
 
 /// A variant at the extremes of its axes, for each type that it computes.
 inline std::vector<Config> extremes_of(const Variant& variant, const Target& target) {

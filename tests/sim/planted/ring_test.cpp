@@ -2,13 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "gpu/planted/mutations.hpp"
 #include "sim/planted/reason.hpp"
+#include "support/configs.hpp"
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch::sim {
@@ -37,12 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Configs, Ring,
                                            "ring AHEAD=1 BLOCKS=1 GRID=5 STAGES=2 STREAM=1 THREADS=64 VEC_ITEMS=1",
                                            "ring AHEAD=4 BLOCKS=1 GRID=12 STAGES=4 STREAM=1 THREADS=32 VEC_ITEMS=1",
                                            "held f16 BLOCKS=1 SHARED_ITEMS=1 STREAM=0 THREADS=32 VEC_ITEMS=1"),
-                         [](const auto& one) {
-                           std::string name = one.param;
-                           std::replace_if(
-                               name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-                           return name;
-                         });
+                         [](const auto& one) { return test_name(parse_config(one.param)); });
 
 constexpr char kRing[] = "ring AHEAD=2 BLOCKS=1 GRID=3 STAGES=3 STREAM=0 THREADS=64 VEC_ITEMS=1";
 
