@@ -4,12 +4,12 @@
 // copies, AHEAD at once at most: more only wait longer for memory, all of them. THREADS threads reduce what has arrived
 // and publish its state. A warp waits for the states of its row. As many threads as reduce then write the part.
 // Launched cooperatively: blocks wait for each other's states. No part that a block holds waits to be published, and a
-// ticket is taken where there is a stage for it alone: without that, two blocks could wait for each other. Reads 1 and
-// writes 1 element per element, and takes one exponential, which waits in the element's place.
+// ticket is taken for a stage whose part waits for nobody any more: without that, two blocks could wait for each other.
+// Reads 1 and writes 1 element per element, and takes one exponential, which waits in the element's place.
 //
 // blockDim.x is 2 * THREADS + 64. M * parts slots of workspace; N <= parts * THREADS * VEC_ITEMS vectors, and
-// parts <= gridDim.x * STAGES: all of a row is in the stages at once. A row that is not aligned and has no room for
-// what precedes it in its first vector goes by elements.
+// parts <= min(256, gridDim.x * STAGES): all of a row is in the stages at once. A row that is not aligned and has no
+// room for what precedes it in its first vector goes by elements.
 #include "common/bulk.cuh"
 #include "common/exchange.cuh"
 #include "common/kept.cuh"
@@ -22,7 +22,10 @@
 constexpr int kStageVectors = THREADS * VEC_ITEMS;
 constexpr int kBlockThreads = 2 * THREADS + 2 * kWidth;
 
-extern __shared__ uint4 ring_stages[];
+// Bulk copies to what begins within a line of shared memory take longer.
+constexpr int kLineBytes = 128;
+
+alignas(kLineBytes) extern __shared__ uint4 ring_stages[];
 
 // A part, by one thread for all: its addresses cost more instructions than the exponentials of a vector.
 struct Task {
@@ -41,24 +44,27 @@ struct Task {
   }
 };
 
+constexpr int kMostParts = 256;
+
 // Of a stage, in this order: its part has arrived; the threads that reduce are done with it; the state of its row is
 // there; it is written, and the state of the part published. Every thread arrives for itself: a lane that does so for
 // its warp after __syncwarp() is no faster, and compute-sanitizer's racecheck does not see what the others did.
 struct Ring {
+  __align__(kLineBytes) Slot slots[kMostParts];  // states of a row's parts, as they were seen last
+  CopyBarrier seen;
   CopyBarrier loaded[STAGES], reduced[STAGES], merged[STAGES], written[STAGES];
   Task tasks[STAGES];
   float2 warps[STAGES][kWarps];  // states of the warps that reduce
   float2 rows[STAGES];           // states of the rows
   float m[STAGES][THREADS];      // what reduce() took the exponentials against
 
-  // By one thread.
-  __device__ void init() {
-    for (int stage = 0; stage < STAGES; ++stage) {
-      loaded[stage].init(1);
-      reduced[stage].init(THREADS);
-      merged[stage].init(kWidth);
-      written[stage].init(THREADS + kWidth);
-    }
+  // By a thread for each stage.
+  __device__ void init(int stage) {
+    loaded[stage].init(1);
+    reduced[stage].init(THREADS);
+    merged[stage].init(kWidth);
+    written[stage].init(THREADS + kWidth);
+    if (stage == 0) seen.init(1);
     publish_barriers();
   }
 
@@ -185,8 +191,10 @@ struct Launch {
       // A round for each stage without tickets.
       unsigned ticket = round * gridDim.x + blockIdx.x;
       if (round >= STAGES) {
-        ring.written[turn.stage].wait(turn.parity ^ 1);
+        // Asked for as the stage's part is being written, the ticket is there when that is done.
+        ring.merged[turn.stage].wait(turn.parity ^ 1);
         ticket = STAGES * gridDim.x + atomicAdd(&header_of(workspace)->next, 1);
+        ring.written[turn.stage].wait(turn.parity ^ 1);
       }
       if (!ring.fill(turn.stage, ticket, parts, x, y, M, N)) break;
       turn.next();
@@ -216,14 +224,40 @@ struct Launch {
     }
   }
 
+  // By one warp: the state of the row of the task. The slots come by bulk copies, which don't queue behind the vectors
+  // that the block is storing, as loads do. A copy may read a slot before it is written, or after: its tag says which.
+  __device__ float2 await_row_of(const Task& task, unsigned& parity) const {
+    const unsigned bytes = parts * static_cast<unsigned>(sizeof(Slot));
+    float2 state;
+    bool there;
+    do {
+      __syncwarp();  // all lanes are done with the last copy
+      if (lane_id() == 0) {
+        ring.seen.arm(bytes);
+        bulk_copy(ring.slots, slots_of(workspace) + task.row_slot, bytes, &ring.seen);
+      }
+      ring.seen.wait(parity);
+      parity ^= 1;
+      state = make_float2(-kFloatMax, 0.0f);  // of none, with a finite maximum, as merge() asks
+      there = true;
+#pragma unroll 1
+      for (int at = static_cast<int>(lane_id()); at < parts; at += kWidth) {
+        there = there && has_tag(ring.slots[at], tag);
+        state = merge(state, state_of(ring.slots[at]));
+      }
+    } while (!__all_sync(kFullMask, there));
+    return warp_merge(state);
+  }
+
   // By one warp, which is the last to use the workspace.
   __device__ void merge_rows() const {
+    unsigned parity = 0;  // of the copies of slots
     for (Turn turn;; turn.next()) {
       const int stage = turn.stage;
       ring.loaded[stage].wait(turn.parity);
       const Task& task = ring.tasks[stage];
       if (task.slot < 0) break;
-      const float2 row = await_long_row(slots_of(workspace) + task.row_slot, parts, tag);
+      const float2 row = await_row_of(task, parity);
       if (lane_id() == 0) ring.rows[stage] = row;
       ring.merged[stage].arrive();
       __syncwarp();
@@ -248,9 +282,9 @@ struct Launch {
 
 extern "C" __global__ void __launch_bounds__(kBlockThreads, BLOCKS)
     ring(const Storage* x, Storage* y, long long M, long long N, void* workspace, int /*phase*/, int parts) {
-  __shared__ __align__(16) unsigned char ring_memory[sizeof(Ring)];
+  __shared__ __align__(alignof(Ring)) unsigned char ring_memory[sizeof(Ring)];
   Ring& ring = *reinterpret_cast<Ring*>(ring_memory);
-  if (threadIdx.x == 0) ring.init();
+  if (threadIdx.x < STAGES) ring.init(static_cast<int>(threadIdx.x));
   let_next_kernel_start();
   wait_for_previous_kernel();
   __syncthreads();

@@ -48,7 +48,7 @@ __device__ inline void publish_barriers() {
 }
 
 // `bytes` is a multiple of 16, as are the addresses.
-__device__ inline void bulk_copy(uint4* to, const Storage* from, unsigned bytes, CopyBarrier* barrier) {
+__device__ inline void bulk_copy(void* to, const void* from, unsigned bytes, CopyBarrier* barrier) {
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                    shared_address(to)),
                "l"(from), "r"(bytes), "r"(shared_address(&barrier->word))

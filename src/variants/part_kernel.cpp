@@ -118,8 +118,9 @@ std::int64_t PartKernel::shared_bytes(const Constants& constants) const {
 /// Besides that: states and barriers, and what the system takes.
 std::int64_t PartKernel::other_shared_bytes(const Constants& constants) const {
   if (traits_.exchange != Exchange::ring) return 2048;
-  // ring.cu: of a stage, a maximum of each thread, states of the warps, barriers, and what is to be done with the part.
-  return 1024 + value_of(constants, "STAGES") * (5 * value_of(constants, "THREADS") + 256);
+  // ring.cu: of a stage, a maximum of each thread, states of the warps, barriers, and what is to be done with the part;
+  // slots as they were seen last.
+  return 1024 + traits_.most_parts * kSlotBytes + value_of(constants, "STAGES") * (5 * value_of(constants, "THREADS") + 256);
 }
 
 /// Whether an SM can hold BLOCKS blocks.

@@ -156,6 +156,45 @@ extern "C" __global__ void k(const float* x, float* y, long long M, long long N,
   EXPECT_THAT(fault({.grid = 2, .block = 32, .workspace_bytes = kWorkspaceBytes}), HasSubstr("workspace race"));
 }
 
+/// Block 0 looks at a word of the workspace by copies until it is what block 1 writes there.
+std::string looks_by_copies(const std::string& store) {
+  return R"(
+#define STREAM 0
+#define TYPE f32
+#define THREADS 32
+#include "common/bulk.cuh"
+extern "C" __global__ void k(const float* x, float* y, long long M, long long N, unsigned* workspace) {
+  __shared__ uint4 seen;
+  __shared__ CopyBarrier barrier;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 1) {)" +
+         store + R"(
+    return;
+  }
+  barrier.init(1);
+  publish_barriers();
+  for (unsigned parity = 0;; parity ^= 1) {
+    barrier.arm(16);
+    bulk_copy(&seen, workspace, 16, &barrier);
+    barrier.wait(parity);
+    if (seen.y == 7) break;
+  }
+  y[0] = 1;
+}
+)";
+}
+
+TEST_F(LaunchForms, CopyOfTheWorkspaceReadsWhatAnotherBlockHasStored) {
+  const Geometry geometry{.grid = 2, .block = 32, .cooperative = true, .workspace_bytes = kWorkspaceBytes};
+  make(looks_by_copies("*reinterpret_cast<volatile unsigned*>(workspace + 1) = 7;"), "sm_90");
+  launch(geometry);
+  EXPECT_THAT(y(1), Each(1.0f));
+  make(looks_by_copies("workspace[1] = 7;"), "sm_90");
+  EXPECT_THAT(fault(geometry), AllOf(HasSubstr("workspace race"), HasSubstr("a copy")));
+  make(looks_by_copies(""), "sm_90");
+  EXPECT_THAT(fault(geometry), HasSubstr("deadlock"));
+}
+
 TEST_F(LaunchForms, FlagThatIsSetAfterThePartialIsNone) {
   make(R"(
 extern "C" __global__ void k(const float* x, float* y, long long M, long long N, volatile unsigned* workspace) {

@@ -81,8 +81,10 @@ std::string Block::state_hash() const {
   }
   add(shared_.at(0), shared_.bytes());
   add(local_.data(), local_.size());
-  const std::size_t pending = copies_.pending.size();
-  add(&pending, sizeof pending);
+  for (const PendingCopy& copy : copies_.pending) {
+    const std::uint64_t one[]{copy.to, copy.source, copy.bytes, copy.barrier};
+    add(one, sizeof one);
+  }
   return hasher.hex();
 }
 

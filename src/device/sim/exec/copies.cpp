@@ -105,7 +105,7 @@ void Executor::arrive_at(std::uint64_t place, std::uint32_t bytes, int lane) {
   --barrier.missing;
   barrier.settle();
   barrier.write(word);
-  note_effect();
+  ++changes_;
 }
 
 void Executor::start_copies(const BackgroundCopy& copy) {
@@ -136,11 +136,13 @@ void Executor::start_copies(const BackgroundCopy& copy) {
       copy_barrier(at.addresses[i], lane);
       release_at(at.addresses[i], lane);
     }
-    block_->copies().pending.push_back(
-        {to.addresses[i], source, bytes, block_->thread(*warp_, lane), bulk, bulk ? at.addresses[i] : 0});
+    block_->copies().pending.push_back({to.addresses[i], source, from.addresses[i], bytes, block_->thread(*warp_, lane),
+                                        bulk, bulk ? at.addresses[i] : 0});
     tally_.sectors_load += sectors_of_range(from.addresses[i], bytes);
     tally_.bytes_load += bytes;
     ++changes_;
+    // It may be a look at what another block has to write.
+    if (bulk) note_poll();
   });
 }
 
@@ -150,8 +152,11 @@ void Executor::deliver(Wanted wanted) {
   SharedMemory& shared = block_->shared();
   std::erase_if(block_->copies().pending, [&](const PendingCopy& one) {
     if (!wanted(one)) return false;
-    std::memcpy(shared.at(one.to), one.from, one.bytes);
-    note_effect();
+    {
+      const std::unique_lock<std::mutex> alone = check_workspace_copy(one);
+      std::memcpy(shared.at(one.to), one.from, one.bytes);
+    }
+    ++changes_;
     if (!one.on_barrier) return true;
     CopyBarrier barrier = CopyBarrier::read(shared.at(one.barrier));
     if (barrier.bytes < one.bytes)

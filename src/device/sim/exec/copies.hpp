@@ -14,6 +14,7 @@ namespace softmax_dispatch::sim {
 struct PendingCopy {
   std::uint64_t to = 0;
   const std::byte* from = nullptr;
+  std::uint64_t source = 0;  ///< The address of that.
   std::uint32_t bytes = 0;
   std::uint32_t thread = 0;
   bool on_barrier = false;  ///< Otherwise it completes when the thread waits for its copies.

@@ -115,6 +115,7 @@ class Executor {
   void check_waited(LaneMask mask) const;
   /// Throws Error(device) where the access races with another block. The lock is to be held until the access is done.
   std::unique_lock<std::mutex> check_workspace(OpKind kind, const Access& access, const SpreadAccess& at) const;
+  std::unique_lock<std::mutex> check_workspace_copy(const PendingCopy& copy) const;
   void check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const;
 
   // block_access.cpp

@@ -178,6 +178,19 @@ std::unique_lock<std::mutex> Executor::check_workspace(OpKind kind, const Access
   return alone;
 }
 
+/// A copy reads as it arrives, and like a strong load may find what is there before or after a strong store.
+std::unique_lock<std::mutex> Executor::check_workspace_copy(const PendingCopy& copy) const {
+  if (launch_.workspace_check == nullptr || !launch_.workspace_check->holds(copy.source)) return {};
+  WorkspaceCheck& check = *launch_.workspace_check;
+  std::unique_lock<std::mutex> alone = check.hold();
+  const std::string other = check.load(block_->index(), copy.source, copy.bytes, true);
+  if (!other.empty()) {
+    fault(-1, fmt::format("workspace race at address {:#x}: a copy with nothing that orders it after {}", copy.source,
+                          other));
+  }
+  return alone;
+}
+
 void Executor::check_alignment(std::uint64_t address, unsigned bytes, int lane, const char* what) const {
   if (address % bytes == 0) return;
   fault(lane, fmt::format("misaligned {} of {} bytes at address {:#x}", what, bytes, address));
