@@ -2,7 +2,7 @@
 // One scan in 16-byte vectors, whatever the alignment of x and y. Each block merges its threads'
 // states, and sends its own to every block of the cluster, where the writes are counted:
 // one exchange per row. Reads 1 and writes 1 element per element. N <= PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS)
-// vectors, less what precedes the row in its first vector where rows are not aligned. grid.x = PARTS * M.
+// vectors, and less than one more. grid.x = PARTS * M.
 #include "common/cluster.cuh"
 #include "common/held.cuh"
 
@@ -12,12 +12,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   __shared__ Mailbox mailbox;
   if (threadIdx.x == 0) mailbox.init();
   arrive_in_cluster();
-  const auto part = [&] { return Part(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N); };
+  const auto part = [&] { return Slice(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
   const auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();
   hold(
-      from,
+      from, may_have_edge(x, N),
       [&](float2 own) {
         leave_state(warps, own);
         __syncthreads();
@@ -32,6 +32,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         arrive_in_cluster();
         return row;
       },
-      [&] { return stores_of(part()); });
+      part);
   wait_for_cluster();  // a block's shared memory stays until it has sent and received everything
 }

@@ -6,21 +6,18 @@
 #include "common/compensated.cuh"
 #include "common/exchange.cuh"
 #include "common/launch.cuh"
-
-#define SHARED_ITEMS 0
-#define PART_CAPACITY kNoLimit
-#include "common/part.cuh"
 #include "common/vectors.cuh"
 
 constexpr int kStep = THREADS * VEC_ITEMS;  // vectors that the block takes at a time
+constexpr int kNoLimit = 0x7fffffff;
 
-// The state of a thread's share of the part. A step has few additions; how many steps there are makes no difference to
+// The state of a thread's share of the slice. A step has few additions; how many steps there are makes no difference to
 // their sum.
-__device__ inline float2 reduce(const Part& part) {
+__device__ inline float2 reduce(const Slice& slice) {
   CompensatedState state;
-  for (int at = part.first + static_cast<int>(threadIdx.x); at * kVector < part.row.end; at += kStep) {
+  for (int first = static_cast<int>(threadIdx.x); first < static_cast<int>(slice.count); first += kStep) {
     Vectors<VEC_ITEMS> vectors;
-    vectors.load(loads_of(part.row, at));
+    vectors.load(loads_of(slice, first));
     state.raise(maximum(vectors));
     float sum[4] = {};
 #pragma unroll
@@ -32,25 +29,34 @@ __device__ inline float2 reduce(const Part& part) {
     }
     state.add((sum[0] + sum[1]) + (sum[2] + sum[3]));
   }
+  if (const int edge = slice.edge(); edge >= 0) {
+    const float v = Type::load(slice.row_x[edge]);
+    state.raise(v);
+    state.add(exponential(v - state.m));
+  }
   return make_float2(state.m, state.d + state.error);
 }
 
-__device__ inline void write(const Part& part, float2 row) {
+__device__ inline void write(const Slice& slice, float2 row) {
   const float scale = reciprocal(row.y);
-  const int steps = ((part.row.end + kVector - 1) / kVector - part.first + kStep - 1) / kStep;
+  const auto softmax = [&](float v) { return exponential(v - row.x) * scale; };
+  if (const int edge = slice.edge(); edge >= 0) {
+    slice.row_y[edge] = Type::store(softmax(Type::load(slice.row_x[edge])));
+  }
+  const int steps = (static_cast<int>(slice.count) + kStep - 1) / kStep;
   for (int step = steps - 1; step >= 0; --step) {
-    const int first = part.first + step * kStep + static_cast<int>(threadIdx.x);
+    const int first = step * kStep + static_cast<int>(threadIdx.x);
     Vectors<VEC_ITEMS> vectors;
-    vectors.load(loads_of(part.row, first));
+    vectors.load(loads_of(slice, first));
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float v[kVector];
       unpack(vectors.v[i], v);
 #pragma unroll
-      for (int k = 0; k < kVector; ++k) v[k] = exponential(v[k] - row.x) * scale;
+      for (int k = 0; k < kVector; ++k) v[k] = softmax(v[k]);
       vectors.v[i] = pack(v);
     }
-    vectors.store(stores_of(part.row, first));
+    vectors.store(stores_of(slice, first));
   }
 }
 
@@ -60,16 +66,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   let_next_kernel_start();
   wait_for_previous_kernel();
   const unsigned count = parts, r = blockIdx.x / count, own = blockIdx.x % count;
-  const Part part(x, y, r, own, count, M, N);
+  const Slice slice(x, y, r, own, count, M, N, kNoLimit);
   Slot* const slots = slots_of(workspace) + static_cast<long long>(r) * count;
   constexpr unsigned kNoTag = 0;  // the end of a launch orders what it wrote before the next one's reads
   if (phase == 0) {
-    leave_state(warps, reduce(part));
+    leave_state(warps, reduce(slice));
     __syncthreads();
     if (warp_id() != 0) return;
     const float2 state = state_of_block(warps);
     if (lane_id() == 0) publish(slots + own, state, kNoTag);
   } else {
-    write(part, await_long_row(slots, count, kNoTag));
+    write(slice, await_long_row(slots, count, kNoTag));
   }
 }

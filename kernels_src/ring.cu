@@ -14,9 +14,7 @@
 #include "common/exchange.cuh"
 #include "common/kept.cuh"
 #include "common/launch.cuh"
-
-#define SHARED_ITEMS 0
-#include "common/part.cuh"
+#include "common/row.cuh"
 #include "common/vectors.cuh"
 
 constexpr int kStageVectors = THREADS * VEC_ITEMS;
@@ -26,6 +24,26 @@ constexpr int kBlockThreads = 2 * THREADS + 2 * kWidth;
 constexpr int kLineBytes = 128;
 
 alignas(kLineBytes) extern __shared__ uint4 ring_stages[];
+
+// The row that ends where part number `part` ends, and the first vector of that part: those that cover the row are
+// dealt out evenly, in order.
+struct Part {
+  Row row;
+  int first;
+
+  Part() = default;
+  __device__ Part(const Storage* x, Storage* y, long long r, unsigned part, unsigned parts, long long M, long long N)
+      : row(x, y, r, M, N, static_cast<int>(parts) * kStageVectors * kVector) {
+    const unsigned vectors = (row.end + kVector - 1) / kVector;
+    const unsigned each = vectors / parts, more = vectors % parts;
+    const unsigned begin = part * each + min(part, more);
+    first = static_cast<int>(begin);
+    const int last = static_cast<int>(begin + each + (part < more ? 1 : 0)) * kVector;
+    // A part without vectors has no elements either, wherever the row begins in its first vector.
+    row.end = max(row.skew, min(row.end, last));
+    row.safe_end = min(row.safe_end, last);
+  }
+};
 
 // A part, by one thread for all: its addresses cost more instructions than the exponentials of a vector.
 struct Task {

@@ -2,7 +2,7 @@
 // rows. One scan in 16-byte vectors, whatever the alignment of x and y. Launched cooperatively: the blocks of a row
 // wait for each other, once, and exchange their states through global memory. They walk over rows where the grid has
 // fewer than parts * M blocks. Reads 1 and writes 1 element per element. Any M; N <= parts * THREADS * (VEC_ITEMS +
-// SHARED_ITEMS) vectors, less what precedes the row in its first vector where rows are not aligned.
+// SHARED_ITEMS) vectors, and less than one more.
 #include "common/exchange.cuh"
 #include "common/held.cuh"
 
@@ -20,7 +20,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     return block_id() / count + round * groups;
   };
   const auto own_part = [&] { return block_id() % count; };
-  const auto part = [&] { return Part(x, y, row(), own_part(), count, M, N); };
+  const auto part = [&] { return Slice(x, y, row(), own_part(), count, M, N, kSlots); };
   auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (;;) {
     const int half = static_cast<int>(round % 2);
     hold(
-        from,
+        from, may_have_edge(x, N),
         [&](float2 own) {
           leave_state(warps[half], own);
           __syncthreads();
@@ -44,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
           __syncthreads();
           return rows[half];
         },
-        [&] { return stores_of(part()); });
+        part);
     ++round;
     if (row() >= M) break;
     from = loads_of(part());

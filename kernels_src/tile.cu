@@ -7,6 +7,7 @@
 #include "common/exponential.cuh"
 #include "common/group.cuh"
 #include "common/launch.cuh"
+#include "common/row.cuh"
 #include "common/vectors.cuh"
 
 constexpr unsigned kGroups = THREADS / LANES;  // of the block

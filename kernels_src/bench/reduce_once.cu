@@ -14,6 +14,7 @@
 #include "common/async_copy.cuh"
 #include "common/group.cuh"
 #include "common/launch.cuh"
+#include "common/row.cuh"
 #include "common/vectors.cuh"
 #else
 #include "common/held.cuh"
@@ -106,51 +107,36 @@ __device__ inline float largest(const Held& held) {
     m = fmaxf(m, word_max(vector_max(Held::shared(i))));
     one_at_a_time();
   }
-  return m;
-}
-
-template <int ITEM = 0>
-__device__ inline void store_shared(const Reach<Storage*>& to, float factor, bool& others) {
-  if constexpr (ITEM < SHARED_ITEMS) {
-    constexpr int kOffset = (Held::kShared + ITEM * THREADS) * kVector;
-    if (to.whole<kOffset>()) {
-      store_vector<kOffset>(to.p, times(Held::shared(ITEM), factor));
-    } else {
-      others |= to.partly<kOffset>();
-    }
-    store_shared<ITEM + 1>(to, factor, others);
-  }
+  return held.edge_due ? fmaxf(m, Type::load(Held::edge())) : m;
 }
 
 __device__ inline void store(Held& held, const Reach<Storage*>& to, float factor) {
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) held.vectors.v[i] = times(held.vectors.v[i], factor);
-  bool others = false;
-  held.vectors.store_whole(to, others);
-  store_shared(to, factor, others);
-  if (!others) return;
-  held.vectors.store_others(to);
-#pragma unroll 1
-  for (int i = 0; i < SHARED_ITEMS; ++i) {
-    const int offset = (Held::kShared + i * THREADS) * kVector;
-    if (to.partly(offset) && !to.whole(offset)) store_elements(to, offset, times(Held::shared(i), factor));
-  }
+  held.vectors.store(to);
+  if (SHARED_ITEMS > 0) Held::store_shared(to, [&](const uint4& v) { return times(v, factor); });
 }
 
 // As hold(): merge(maximum of the thread) gives that of the row.
-template <typename Merge, typename Stores>
-__device__ inline void hold_once(const Reach<const Storage*>& from, Merge merge, Stores stores) {
+template <typename Merge, typename OfSlice>
+__device__ inline void hold_once(const Reach<const Storage*>& from, bool edge_due, Merge merge, OfSlice of_slice) {
   __builtin_assume(__isGlobal(from.p));
   Held held;
+  held.edge_due = edge_due;
+  const Storage edge = held.load_edge(of_slice);
   held.load(from);
   let_next_kernel_start();
+  if (edge_due) Held::edge() = edge;
+  float m;
   if constexpr (kRoomy) {
-    const auto to = stores();
-    store(held, to, merge(largest(held)));
+    const auto to = stores_of(of_slice());
+    m = merge(largest(held));
+    store(held, to, m);
   } else {
-    const float m = merge(largest(held));
-    store(held, stores(), m);
+    m = merge(largest(held));
+    store(held, stores_of(of_slice()), m);
   }
+  held.store_edge(of_slice, [&](float v) { return v * m; });
 }
 
 // The maximum of the block, in each of its threads.
@@ -165,23 +151,23 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     reduce_once(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
   __shared__ float warps[2][kWarps];
 #if OVER == 2
-  const auto part = [&] { return Part(x, y, block_id(), 0, 1u, M, N); };
+  const auto part = [&] { return Slice(x, y, block_id(), 0, 1u, M, N, kSlots); };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
   if (blockIdx.x >= M) return;
   hold_once(
-      from, [&](float m) { return block_max(m, warps[0]); }, [&] { return stores_of(part()); });
+      from, may_have_edge(x, N), [&](float m) { return block_max(m, warps[0]); }, part);
 #elif OVER == 3
   __shared__ Mailbox mailbox;
   if (threadIdx.x == 0) mailbox.init();
   arrive_in_cluster();
-  const auto part = [&] { return Part(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N); };
+  const auto part = [&] { return Slice(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
   hold_once(
-      from,
+      from, may_have_edge(x, N),
       [&](float m) {
         m = block_max(m, warps[0]);
         wait_for_cluster();
@@ -191,7 +177,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         arrive_in_cluster();
         return m;
       },
-      [&] { return stores_of(part()); });
+      part);
   wait_for_cluster();
 #else
   __shared__ float rows[2];
@@ -200,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     const long long groups = gridDim.x / PARTS;
     return block_id() / PARTS + round * groups;
   };
-  const auto part = [&] { return Part(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N); };
+  const auto part = [&] { return Slice(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
   auto from = loads_of(part());
 
   wait_for_previous_kernel();
@@ -208,7 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (;;) {
     const int half = static_cast<int>(round % 2);
     hold_once(
-        from,
+        from, may_have_edge(x, N),
         [&](float m) {
           m = block_max(m, warps[half]);
           if (warp_id() == 0) {
@@ -223,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
           __syncthreads();
           return rows[half];
         },
-        [&] { return stores_of(part()); });
+        part);
     ++round;
     if (row() >= M) break;
     from = loads_of(part());

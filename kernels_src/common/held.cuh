@@ -1,5 +1,5 @@
-// A part of a row in a block: VEC_ITEMS vectors of each thread in registers and SHARED_ITEMS in shared memory, as they
-// were loaded, and then their exponentials in their place.
+// A slice of a row in a block: VEC_ITEMS vectors of each thread in registers and SHARED_ITEMS in shared memory, as they
+// were loaded, and then their exponentials in their place. The few elements beside the vectors are in shared memory.
 //
 // Each vector's exponentials are taken against its own maximum as soon as it has come: no thread waits for another, nor
 // for its own later vectors, before the row's maximum and sum are due. One more exponential for each vector, in the
@@ -14,11 +14,14 @@
 #include "common/async_copy.cuh"
 #include "common/kept.cuh"
 #include "common/launch.cuh"
-#include "common/part.cuh"
+#include "common/slice.cuh"
 #include "common/state.cuh"
 #include "common/vectors.cuh"
 
 extern __shared__ uint4 held_vectors[];
+__shared__ Storage held_edges[kEdgeThreads];
+
+constexpr int kSlots = THREADS * (VEC_ITEMS + SHARED_ITEMS);  // of the block, for vectors
 
 // Whether a thread has registers to spare while it holds its vectors.
 constexpr bool kRoomy = 65536 / (THREADS * BLOCKS) >= 5 * VEC_ITEMS + 30;
@@ -29,25 +32,31 @@ __device__ inline void one_at_a_time() {
 }
 
 struct Held {
-  static constexpr int kShared = VEC_ITEMS * THREADS;  // the vectors in shared memory follow on those in registers
   Vectors<VEC_ITEMS> vectors;
   float m[VEC_ITEMS];  // what the exponentials of each are taken against
   float shared_m;      // the same for all those in shared memory
+  bool edge_due;       // the thread may have an element beside the vectors
 
   // A thread reads in shared memory what it wrote there itself.
   __device__ static uint4& shared(int item) { return held_vectors[item * THREADS + threadIdx.x]; }
+  __device__ static Storage& edge() { return held_edges[Slice::edge_number()]; }
 
   __device__ void load(const Reach<const Storage*>& from) {
-    bool others = false;
-    load_shared(from, others);
-    vectors.load_whole(from, others);
-    if (!others) return;
-    vectors.load_others(from);
-#pragma unroll 1
-    for (int i = 0; i < SHARED_ITEMS; ++i) {
-      const int offset = (kShared + i * THREADS) * kVector;
-      if (from.partly(offset) && !from.whole(offset)) shared(i) = load_elements(from, offset);
+    load_shared(from);
+    vectors.load(from);
+  }
+
+  // The slice is worked out once more by the few threads that may have an element beside the vectors. -inf stands for
+  // none.
+  template <typename OfSlice>
+  __device__ Storage load_edge(OfSlice of_slice) const {
+    Storage v = Type::from_bits(Type::kMinusInfinity);
+    if (edge_due) {
+      const Slice slice = of_slice();
+      const int at = slice.edge();
+      if (at >= 0) v = slice.row_x[at];
     }
+    return v;
   }
 
   // Elements become exponentials. The thread's state.
@@ -63,8 +72,9 @@ struct Held {
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) sum += d[i] * rescale_factor(m[i] - highest);
-    const float2 state = make_float2(highest, sum);
-    return SHARED_ITEMS > 0 ? merge(state, reduce_shared()) : state;
+    float2 state = make_float2(highest, sum);
+    if (SHARED_ITEMS > 0) state = merge(state, reduce_shared());
+    return edge_due ? merge(state, state_of_edge()) : state;
   }
 
   // The softmax, from the state of the row.
@@ -72,32 +82,54 @@ struct Held {
     const float inverse = kUnbias * kLiftInverse * reciprocal(row.y);
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) vectors.v[i] = scaled(vectors.v[i], exponential(m[i] - row.x) * inverse);
-    bool others = false;
-    vectors.store_whole(to, others);
-    const float shared_scale = SHARED_ITEMS > 0 ? exponential(shared_m - row.x) * inverse : 0.0f;
-    store_shared(to, shared_scale, others);
-    if (!others) return;
-    vectors.store_others(to);
+    vectors.store(to);
+    if (SHARED_ITEMS > 0) {
+      const float scale = exponential(shared_m - row.x) * inverse;
+      store_shared(to, [&](const uint4& v) { return scaled(v, scale); });
+    }
+  }
+
+  // What of_element() makes of the element beside the vectors.
+  template <typename OfSlice, typename Of>
+  __device__ void store_edge(OfSlice of_slice, Of of_element) const {
+    if (!edge_due) return;
+    const Slice slice = of_slice();
+    const int at = slice.edge();
+    if (at >= 0) slice.row_y[at] = Type::store(of_element(Type::load(edge())));
+  }
+
+  // What of_vector() makes of the vectors in shared memory.
+  template <typename Of>
+  __device__ static void store_shared(const Reach<Storage*>& to, Of of_vector) {
+    if (to.aligned()) {
+      store_shared_whole<0>(to, of_vector);
+      return;
+    }
 #pragma unroll 1
     for (int i = 0; i < SHARED_ITEMS; ++i) {
-      const int offset = (kShared + i * THREADS) * kVector;
-      if (to.partly(offset) && !to.whole(offset)) store_elements(to, offset, scaled(shared(i), shared_scale));
+      if (to.holds(VEC_ITEMS + i)) store_elements(to.p + (VEC_ITEMS + i) * kStride, of_vector(shared(i)));
     }
   }
 
  private:
+  static constexpr int kStride = THREADS * kVector;  // from one of a thread's vectors to the next, in elements
+
+  // Those in shared memory follow on those in registers.
   template <int ITEM = 0>
-  __device__ static void load_shared(const Reach<const Storage*>& from, bool& others) {
+  __device__ static void load_shared(const Reach<const Storage*>& from) {
     if constexpr (ITEM < SHARED_ITEMS) {
-      constexpr int kOffset = (kShared + ITEM * THREADS) * kVector;
-      if (from.whole<kOffset>()) {
-        copy_vector<kOffset>(&shared(ITEM), from.p);
+      if (from.holds<VEC_ITEMS + ITEM>()) {
+        copy_vector<(VEC_ITEMS + ITEM) * kStride>(&shared(ITEM), from.p);
       } else {
         shared(ITEM) = all_minus_infinity();
-        others |= from.partly<kOffset>();
       }
-      load_shared<ITEM + 1>(from, others);
+      load_shared<ITEM + 1>(from);
     }
+  }
+
+  __device__ static float2 state_of_edge() {
+    const float v = Type::load(edge());
+    return make_float2(finite(v), exponential(v - finite(v)));
   }
 
   __device__ float2 reduce_shared() {
@@ -120,34 +152,36 @@ struct Held {
     return make_float2(highest, sum);
   }
 
-  template <int ITEM = 0>
-  __device__ static void store_shared(const Reach<Storage*>& to, float scale, bool& others) {
+  template <int ITEM, typename Of>
+  __device__ static void store_shared_whole(const Reach<Storage*>& to, Of of_vector) {
     if constexpr (ITEM < SHARED_ITEMS) {
-      constexpr int kOffset = (kShared + ITEM * THREADS) * kVector;
-      const uint4 v = scaled(shared(ITEM), scale);
-      if (to.whole<kOffset>()) {
-        store_vector<kOffset>(to.p, v);
-      } else {
-        others |= to.partly<kOffset>();
-      }
-      store_shared<ITEM + 1>(to, scale, others);
+      const uint4 v = of_vector(shared(ITEM));
+      if (to.holds<VEC_ITEMS + ITEM>()) store_vector<(VEC_ITEMS + ITEM) * kStride>(to.p, v);
+      store_shared_whole<ITEM + 1>(to, of_vector);
     }
   }
 };
 
-// From a part's load to its store. `from` are its loads_of(); merge(state of the thread) gives the state of the row;
-// stores() gives the part's stores_of(), worked out at the end where they would take registers of the vectors.
-template <typename Merge, typename Stores>
-__device__ inline void hold(const Reach<const Storage*>& from, Merge merge, Stores stores) {
+// From a slice's load to its store. `from` are its loads_of(), `edge_due` is may_have_edge(); merge(state of the
+// thread) gives the state of the row; of_slice() gives the slice, worked out at the end where it would take registers
+// of the vectors.
+template <typename Merge, typename OfSlice>
+__device__ inline void hold(const Reach<const Storage*>& from, bool edge_due, Merge merge, OfSlice of_slice) {
   __builtin_assume(__isGlobal(from.p));  // not seen where it changes in a loop
   Held held;
+  held.edge_due = edge_due;
+  const Storage edge = held.load_edge(of_slice);
   held.load(from);
   let_next_kernel_start();
+  if (edge_due) Held::edge() = edge;
+  float2 row;
   if constexpr (kRoomy) {
-    const auto to = stores();  // while the loads are on their way
-    held.store(to, merge(held.reduce()));
+    const auto to = stores_of(of_slice());  // while the loads are on their way
+    row = merge(held.reduce());
+    held.store(to, row);
   } else {
-    const float2 row = merge(held.reduce());
-    held.store(stores(), row);
+    row = merge(held.reduce());
+    held.store(stores_of(of_slice()), row);
   }
+  held.store_edge(of_slice, [&](float v) { return exponential(v - row.x) * reciprocal(row.y); });
 }

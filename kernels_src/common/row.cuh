@@ -5,7 +5,6 @@
 
 #include "common/vector_access.cuh"
 
-constexpr int kLineVectors = 8;       // of a cache line
 constexpr int kNoLimit = 0x7fffffff;  // of a capacity
 
 struct Row {
@@ -26,11 +25,8 @@ struct Row {
   //
   // `capacity` is the number of elements that the row's threads have places for. Where a row of as many begins inside
   // of a vector, one more would have to cover it: position 0 is then its first element, and no access is by vectors.
-  // `by_lines`: where rows are not of whole vectors, of more than one for each thread, and there are places enough,
-  // position 0 is the beginning of a cache line, and vectors may precede the row: a warp's access touches no line more
-  // than it must.
   __device__ Row(const Storage* matrix_x, Storage* matrix_y, long long r, long long M, long long N, int capacity,
-                 int rows = 1, bool by_lines = false) {
+                 int rows = 1) {
     const Storage* begin = row_start(matrix_x, r, N);
     Storage* out = row_start(matrix_y, r, N);
     const long long left = M - r;
@@ -38,10 +34,6 @@ struct Row {
     const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;
     skew = covered ? skew_of(begin) : 0;
     same_skew = covered && skew == skew_of(out);
-    if (by_lines && N % kVector != 0 && static_cast<int>(N) > THREADS * kVector) {
-      const int in_line = skew_of(begin, kLineVectors);
-      if (in_line + static_cast<int>(N) <= capacity) skew = in_line;
-    }
     x = begin - skew;
     y = out - skew;
     // One row needs no minimum.
@@ -49,7 +41,7 @@ struct Row {
     end = skew + (left > 0 ? static_cast<int>(N) * within : 0);
     const int before = in_place ? 0 : at_most_a_vector(r, N);
     const int after = in_place ? 0 : at_most_a_vector(left - rows, N);
-    safe_begin = skew % kVector <= before ? skew / kVector * kVector : skew;
+    safe_begin = skew <= before ? 0 : skew;
     safe_end = covered ? end + after : 0;
   }
 
@@ -72,10 +64,6 @@ struct Row {
   __device__ bool holds(int at) const { return static_cast<unsigned>(at - skew) < static_cast<unsigned>(end - skew); }
   __device__ bool whole(int at) const { return at >= skew && at + kVector <= end; }
   __device__ bool safe(int at) const { return at >= safe_begin && at + kVector <= safe_end; }
-
-  // Positions from skew on whose vectors are the run's alone and may be read, or stored, as they are.
-  __device__ unsigned load_span() const { return max(0, min(end, safe_end) - skew - (kVector - 1)); }
-  __device__ unsigned store_span() const { return same_skew ? max(0, end - skew - (kVector - 1)) : 0; }
 
   // The vector at position from + OFFSET, with anything in the place of elements that are not of the run.
   template <int OFFSET = 0>
@@ -131,3 +119,16 @@ struct Row {
     }
   }
 };
+
+constexpr unsigned kElementMask = kElementBytes == 4 ? 0xffffffffu : 0xffffu;
+
+// The vector at a position with -inf in the place of what is not of the row.
+__device__ inline uint4 own_elements(const Row& row, int at, const uint4& vector) {
+  unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
+#pragma unroll
+  for (int k = 0; k < kVector; ++k) {
+    const unsigned mask = kElementMask << k % kPerWord * 8 * kElementBytes;
+    if (!row.holds(at + k)) words[k / kPerWord] = (words[k / kPerWord] & ~mask) | (Type::kMinusInfinity & mask);
+  }
+  return make_uint4(words[0], words[1], words[2], words[3]);
+}

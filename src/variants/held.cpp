@@ -6,7 +6,7 @@ const Variant& held() {
   static const PartKernel variant({
       .id = "held",
       .summary = "one block per row, held as it was loaded: many rows on their way at once",
-      .needs = "N <= THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
+      .needs = "N below 1 + THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
       .complexity = 9,
       .exchange = Exchange::none,
   });

@@ -105,7 +105,9 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   if (traits_.exchange == Exchange::cluster && items > 3) held = std::max(kLeastOfCluster, held);
   // A block that walks over rows has its place in them to keep.
   const bool walks = traits_.exchange == Exchange::slots && items >= 2;
-  return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);
+  // f16 opens what it keeps by more instructions than bf16 does.
+  const bool more_of_f16 = dtype == DType::f16 && beside_shared;
+  return held + (beside_shared ? 8 : 0) + (more_of_f16 ? 8 : 0) + (walks ? 8 : 0);
 }
 
 /// Dynamic shared memory.
@@ -120,7 +122,8 @@ std::int64_t PartKernel::other_shared_bytes(const Constants& constants) const {
   if (traits_.exchange != Exchange::ring) return 2048;
   // ring.cu: of a stage, a maximum of each thread, states of the warps, barriers, and what is to be done with the part;
   // slots as they were seen last.
-  return 1024 + traits_.most_parts * kSlotBytes + value_of(constants, "STAGES") * (5 * value_of(constants, "THREADS") + 256);
+  return 1024 + traits_.most_parts * kSlotBytes +
+         value_of(constants, "STAGES") * (5 * value_of(constants, "THREADS") + 256);
 }
 
 /// Whether an SM can hold BLOCKS blocks.
@@ -204,7 +207,9 @@ std::int64_t PartKernel::part_capacity(DType dtype, const Constants& constants) 
 
 std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) const {
   if (traits_.exchange == Exchange::launches) return kLongestRow;
-  return most_parts(constants) * part_capacity(dtype, constants);
+  const std::int64_t of_vectors = most_parts(constants) * part_capacity(dtype, constants);
+  // slice.cuh: elements beside the vectors have places of their own.
+  return traits_.exchange == Exchange::ring ? of_vectors : of_vectors + vector_elements(dtype) - 1;
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
@@ -215,7 +220,10 @@ std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) con
 }
 
 std::int64_t PartKernel::unaligned_N(DType dtype, const Constants& constants) const {
-  return std::min(accurate_N(dtype, constants), capacity_N(dtype, constants) - (vector_elements(dtype) - 1));
+  const std::int64_t accurate = accurate_N(dtype, constants);
+  if (traits_.exchange != Exchange::ring) return accurate;
+  // A row that begins inside of a vector needs one more.
+  return std::min(accurate, capacity_N(dtype, constants) - (vector_elements(dtype) - 1));
 }
 
 std::int64_t PartKernel::worthwhile_N(DType dtype, const Constants& constants) const {
@@ -251,8 +259,9 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
                                     const Target& target) const {
   constexpr std::int64_t kItems = 4;  // of a thread, where a row has several parts
   threads = full.try_emplace("THREADS", threads).first->second;
-  const std::int64_t of_thread =
-      std::max<std::int64_t>(1, ceil_div(problem.N, threads * vector_elements(problem.dtype)));
+  const std::int64_t vector = vector_elements(problem.dtype);
+  const std::int64_t beside = traits_.exchange == Exchange::ring ? 0 : vector - 1;
+  const std::int64_t of_thread = std::max<std::int64_t>(1, ceil_div(problem.N - beside, threads * vector));
   if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
   if (has("STAGES")) full.try_emplace("STAGES", 4);
   if (has("AHEAD")) full.try_emplace("AHEAD", usual_ahead(full));

@@ -6,7 +6,7 @@ const Variant& split() {
   static const PartKernel variant({
       .id = "split",
       .summary = "a row over blocks anywhere on the device, one exchange through global memory",
-      .needs = "cooperative launches; N <= PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
+      .needs = "cooperative launches; N below 1 + PARTS * THREADS * (VEC_ITEMS + SHARED_ITEMS) vectors",
       .complexity = 15,
       .exchange = Exchange::slots,
       .most_parts = 256,

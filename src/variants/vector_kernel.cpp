@@ -159,9 +159,7 @@ Constants VectorKernel::complete(const Problem& problem, const Constants& partia
 
 /// False where another configuration serves the same rows at least as well, by the measurements on an H200.
 bool VectorKernel::worthwhile(DType dtype, const Constants& constants, const Target& target) const {
-  // Of a thread: beyond, too few threads are on the device. Nine vectors of 16 bits are for rows of 2048 elements and
-  // some that begin late in their first vector.
-  constexpr std::int64_t kMostElements = 72;
+  constexpr std::int64_t kMostElements = 64;  // of a thread: beyond, too few threads are on the device
   const std::int64_t elements = value_of(constants, capacity_axis()) * unit(dtype);
   if (elements > kMostElements) return false;
   return traits_.place == RowPlace::tile ? worthwhile_tile(dtype, constants)

@@ -17,6 +17,10 @@ inline constexpr std::string_view kMisaligned = "MISALIGNED_ADDRESS|misaligned g
 inline constexpr std::string_view kRace = "shared memory race|uninitialised|got|sums to";
 /// Beside the row: seen at the matrix's ends, or by what the row then computes.
 inline constexpr std::string_view kOutside = "got|sums to|past the end|before the start|out of bounds|ILLEGAL_ADDRESS";
+/// The same of a vector, which then need not be aligned either.
+inline constexpr std::string_view kVectorOutside =
+    "got|sums to|was not written|past the end|before the start|out of "
+    "bounds|ILLEGAL_ADDRESS|MISALIGNED_ADDRESS|misaligned";
 /// Elements of other rows overwritten, before or after these are stored.
 inline constexpr std::string_view kNeighbours = "got|sums to|was not written|past the end|before the start";
 /// Blocks that wait for each other for ever, or take another's state.

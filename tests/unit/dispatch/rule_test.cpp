@@ -39,8 +39,13 @@ TEST_P(Rule, ShortRowsGoToAWarpMiddleOnesToRegistersLongOnesToTheUnboundedVarian
   EXPECT_EQ(choice({DType::f32, 1000, 64}).config, parse_config("v10 THREADS=128 VEC_ITEMS=1"));
   EXPECT_EQ(choice({DType::f32, 1000, 131}).config, parse_config("v10 THREADS=128 VEC_ITEMS=1"));
   EXPECT_EQ(choice({DType::f32, 1000, 132}).config, parse_config("v10 THREADS=128 VEC_ITEMS=2"));
-  EXPECT_EQ(choice({DType::f32, 1000, 4096}).config, parse_config("v7 THREADS=256 VEC_ITEMS=4"));
-  EXPECT_EQ(choice({DType::f32, 1000, 16387}).config, parse_config("v7 THREADS=1024 VEC_ITEMS=4"));
+  const auto held = [&](std::int64_t N) {
+    const Config config = choice({DType::f32, 1000, N}).config;
+    EXPECT_EQ(config.variant, "held") << N;
+    return std::pair(config.constants.at("THREADS"), config.constants.at("VEC_ITEMS"));
+  };
+  EXPECT_EQ(held(4096), std::pair(std::int64_t{256}, std::int64_t{4}));
+  EXPECT_EQ(held(16387), std::pair(std::int64_t{1024}, std::int64_t{4}));
   EXPECT_EQ(choice({DType::f32, 1, 1 << 20}).config.variant, unbounded_variant().id());
 }
 

@@ -122,19 +122,6 @@ TEST(VectorKernel, FewerLanesThanAWarpTakeUpToFourVectorsEach) {
   EXPECT_EQ(streams, (std::set<std::int64_t>{0, 1}));
 }
 
-TEST(VectorKernel, SweepsHaveLanesForRowsJustAbove2048Of16Bits) {
-  const Ladders ladders{{"THREADS", {128}}, {"LANES", {32}}, {"ROWS", {1}}, {"VEC_ITEMS", {8, 9, 12}}, {"STREAM", {1}}};
-  const auto items = [&](DType dtype) {
-    std::set<std::int64_t> result;
-    for (const Constants& one : registry().at("lanes").enumerate(dtype, ladders, kH200))
-      result.insert(one.at("VEC_ITEMS"));
-    return result;
-  };
-  EXPECT_EQ(items(DType::f16), (std::set<std::int64_t>{8, 9}));
-  EXPECT_EQ(items(DType::bf16), (std::set<std::int64_t>{8, 9}));
-  EXPECT_EQ(items(DType::f32), (std::set<std::int64_t>{8, 9, 12}));
-}
-
 TEST(VectorKernel, HasAKernelThatReducesOnceAndDoesNothingElse) {
   Constants expected = kLanes;
   expected["OVER"] = 0;

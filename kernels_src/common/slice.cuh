@@ -1,0 +1,116 @@
+// A part of a row as the vectors that are the row's alone, and the elements beside them: at an odd N a row begins and
+// ends anywhere in a vector, and fewer elements than a vector has lie before its first whole one, and after its last.
+//
+// The vectors are dealt out to the row's parts evenly and in order. Of the elements beside them each is one thread's:
+// whoever has one takes an element more, and all others do what they do for a row of whole vectors. No access is to
+// what is another row's, and none is by a vector that is not aligned.
+#pragma once
+
+#include "common/vector_access.cuh"
+
+constexpr int kLineVectors = 8;            // of a cache line
+constexpr int kEdgeThreads = 2 * kVector;  // the block's last ones: for elements before the vectors, and after them
+
+// Whether rows of more than one vector for each thread are taken by lines: those that are not of whole vectors, where a
+// block has places enough for the vectors that precede the row in its line. A warp's access then touches no
+// line more than it must.
+#ifndef BY_LINES
+#define BY_LINES false
+#endif
+
+// A number of parts that every thread can divide by.
+struct PowerOfTwo {
+  unsigned value;
+  __device__ unsigned exponent() const { return 31 - __clz(value); }
+  __device__ friend unsigned operator/(unsigned a, PowerOfTwo b) { return a >> b.exponent(); }
+  __device__ friend unsigned operator%(unsigned a, PowerOfTwo b) { return a & (b.value - 1); }
+  __device__ operator unsigned() const { return value; }
+};
+
+// Where a thread's vectors lie: numbers `first`, first + THREADS, ... of a slice.
+//
+// The compiler is kept from working these values out anew for each vector, which would cost it several instructions an
+// element where a row leaves it few registers.
+template <typename Pointer>
+struct Reach {
+  Pointer p;       // of the first vector
+  int at;          // its place among the slice's vectors
+  unsigned count;  // of these
+
+  __device__ Reach(Pointer start, int first, int lead, unsigned count)
+      : p(start + static_cast<long long>(first) * kVector), at(first - lead), count(count) {
+    asm volatile("" : "+l"(p), "+r"(at), "+r"(this->count));
+    __builtin_assume(__isGlobal(p));  // which it no longer sees
+  }
+
+  template <int ITEM>
+  __device__ bool holds() const {
+    return holds(ITEM);
+  }
+  __device__ bool holds(int item) const { return static_cast<unsigned>(at + item * THREADS) < count; }
+  // Where one is, all are.
+  __device__ bool aligned() const { return reinterpret_cast<unsigned long long>(p) % 16 == 0; }
+};
+
+struct Slice {
+  const Storage* row_x;
+  Storage* row_y;
+  int start;       // elements of the row before vector number 0; negative where others' vectors precede the row
+  int lead;        // vectors that precede the slice's
+  unsigned count;  // of the slice's vectors
+  int before;      // elements before the row's vectors, where the slice has them
+  int after, end;  // the row's elements from `after` to `end` are those after its vectors, where the slice has them
+
+  // `parts` is unsigned, or a PowerOfTwo. Without elements where row r is beyond the matrix. `slots`: of the block, for
+  // vectors.
+  template <typename Parts>
+  __device__ Slice(const Storage* x, Storage* y, long long r, unsigned part, Parts parts, long long M, long long N,
+                   int slots)
+      : row_x(row_start(x, r, N)), row_y(row_start(y, r, N)), lead(0) {
+    const int elements = r < M ? static_cast<int>(N) : 0;
+    const int skew = skew_of(row_x);
+    const int to_vector = min(elements, skew == 0 ? 0 : kVector - skew);
+    const unsigned vectors = static_cast<unsigned>(elements - to_vector) / kVector;
+    const unsigned each = vectors / parts, more = vectors % parts;
+    const unsigned first = part * each + min(part, more);
+    count = each + (part < more ? 1 : 0);
+    start = to_vector + static_cast<int>(first) * kVector;
+    if (BY_LINES && N % kVector != 0 && count > THREADS) {
+      const int in_line = skew_of(row_x + start, kLineVectors) / kVector;
+      if (in_line + static_cast<int>(count) <= slots) lead = in_line;
+      start -= lead * kVector;
+    }
+    before = part == 0 ? to_vector : 0;
+    end = elements;
+    after = part + 1 == parts ? to_vector + static_cast<int>(vectors) * kVector : end;
+  }
+
+  // Of the thread's element beside the vectors, its number in the row; -1: it has none.
+  __device__ int edge() const {
+    const int number = edge_number();
+    const int at = number < kVector ? number : after + number - kVector;
+    return number >= 0 && at < (number < kVector ? before : end) ? at : -1;
+  }
+
+  // Of the threads that may have such an element; negative for the others.
+  __device__ static int edge_number() { return static_cast<int>(threadIdx.x) - (THREADS - kEdgeThreads); }
+};
+
+// Whether the thread may have an element beside the vectors.
+__device__ inline bool may_have_edge(const Storage* x, long long N) {
+  return (N % kVector != 0 || skew_of(x) != 0) && Slice::edge_number() >= 0;
+}
+
+// Of the thread's vectors from number `first` on.
+__device__ inline Reach<const Storage*> loads_of(const Slice& slice, int first) {
+  return {slice.row_x + slice.start, first, slice.lead, slice.count};
+}
+__device__ inline Reach<Storage*> stores_of(const Slice& slice, int first) {
+  return {slice.row_y + slice.start, first, slice.lead, slice.count};
+}
+__device__ inline Reach<const Storage*> loads_of(const Slice& slice) {
+  return loads_of(slice, static_cast<int>(thread_id()));
+}
+__device__ inline Reach<Storage*> stores_of(const Slice& slice) {
+  return stores_of(slice, static_cast<int>(thread_id()));
+}
