@@ -7,6 +7,8 @@
 // ticket is taken for a stage whose part waits for nobody any more: without that, two blocks could wait for each other.
 // Reads 1 and writes 1 element per element, and takes one exponential, which waits in the element's place.
 //
+// STREAM: with 1 what is stored is marked as first to leave the caches, with 2 what is loaded, too.
+//
 // blockDim.x is 2 * THREADS + 64. M * parts slots of workspace; N <= parts * THREADS * VEC_ITEMS vectors, and
 // parts <= min(256, gridDim.x * STAGES): all of a row is in the stages at once. A row that is not aligned and has no
 // room for what precedes it in its first vector goes by elements.
@@ -118,7 +120,8 @@ struct Ring {
     const unsigned bytes = static_cast<unsigned>(end - from) * 16;
     loaded[stage].arm(bytes);
     if (bytes > 0) {
-      bulk_copy(to + (from - part.first), part.row.x + static_cast<long long>(from) * kVector, bytes, loaded + stage);
+      bulk_copy<(STREAM > 1)>(to + (from - part.first), part.row.x + static_cast<long long>(from) * kVector, bytes,
+                              loaded + stage);
     }
     return true;
   }

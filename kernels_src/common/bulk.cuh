@@ -47,10 +47,21 @@ __device__ inline void publish_barriers() {
   order_before_copies();
 }
 
-// `bytes` is a multiple of 16, as are the addresses.
+// `bytes` is a multiple of 16, as are the addresses. STREAMED: what is read is marked as first to leave the caches.
+template <bool STREAMED = false>
 __device__ inline void bulk_copy(void* to, const void* from, unsigned bytes, CopyBarrier* barrier) {
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(bytes), "r"(shared_address(&barrier->word))
-               : "memory");
+  const unsigned place = shared_address(to), counter = shared_address(&barrier->word);
+  if constexpr (STREAMED) {
+    unsigned long long first_to_leave;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first_to_leave));
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
+            "r"(place),
+        "l"(from), "r"(bytes), "r"(counter), "l"(first_to_leave)
+        : "memory");
+  } else {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(place),
+                 "l"(from), "r"(bytes), "r"(counter)
+                 : "memory");
+  }
 }

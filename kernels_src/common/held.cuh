@@ -59,22 +59,29 @@ struct Held {
     return v;
   }
 
-  // Elements become exponentials. The thread's state.
+  // Elements become exponentials. The thread's state. An element beside the vectors goes with the last vector in
+  // registers, or comes last where there are none in shared memory: in either case the other way takes more registers.
   __device__ float2 reduce() {
+    constexpr int kWithEdge = SHARED_ITEMS > 0 ? VEC_ITEMS - 1 : VEC_ITEMS;
     float d[VEC_ITEMS];
     float highest = -kFloatMax;
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
-      m[i] = finite(word_max(vector_max(vectors.v[i])));
+      float largest = word_max(vector_max(vectors.v[i]));
+      if (i == kWithEdge && edge_due) largest = fmaxf(largest, Type::load(edge()));
+      m[i] = finite(largest);
       d[i] = take_exponentials(vectors.v[i], m[i]);
+      if (i == kWithEdge && edge_due) d[i] += exponential(Type::load(edge()) - m[i]);
       highest = fmaxf(highest, m[i]);
     }
     float sum = 0;
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) sum += d[i] * rescale_factor(m[i] - highest);
-    float2 state = make_float2(highest, sum);
-    if (SHARED_ITEMS > 0) state = merge(state, reduce_shared());
-    return edge_due ? merge(state, state_of_edge()) : state;
+    if (SHARED_ITEMS > 0) return merge(make_float2(highest, sum), reduce_shared());
+    if (!edge_due) return make_float2(highest, sum);
+    const float m_of_all = fmaxf(highest, Type::load(edge()));
+    sum = sum * rescale_factor(highest - m_of_all) + exponential(Type::load(edge()) - m_of_all);
+    return make_float2(m_of_all, sum);
   }
 
   // The softmax, from the state of the row.
@@ -125,11 +132,6 @@ struct Held {
       }
       load_shared<ITEM + 1>(from);
     }
-  }
-
-  __device__ static float2 state_of_edge() {
-    const float v = Type::load(edge());
-    return make_float2(finite(v), exponential(v - finite(v)));
   }
 
   __device__ float2 reduce_shared() {

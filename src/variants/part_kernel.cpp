@@ -46,7 +46,7 @@ PartKernel::PartKernel(const PartKernelTraits& traits) : traits_(traits) {
     axes_.push_back({.name = "SHARED_ITEMS", .least = 0, .most = kMostItems});
   }
   axes_.push_back({.name = "BLOCKS", .most = 32});
-  axes_.push_back({.name = "STREAM", .least = 0, .most = 1});
+  axes_.push_back({.name = "STREAM", .least = 0, .most = ring ? 2 : 1});
   if (ring || traits_.exchange == Exchange::slots)
     axes_.push_back({.name = "GRID", .compile_time = false, .most = kMostBlocks});
 }
@@ -105,9 +105,7 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   if (traits_.exchange == Exchange::cluster && items > 3) held = std::max(kLeastOfCluster, held);
   // A block that walks over rows has its place in them to keep.
   const bool walks = traits_.exchange == Exchange::slots && items >= 2;
-  // f16 opens what it keeps by more instructions than bf16 does.
-  const bool more_of_f16 = dtype == DType::f16 && beside_shared;
-  return held + (beside_shared ? 8 : 0) + (more_of_f16 ? 8 : 0) + (walks ? 8 : 0);
+  return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);
 }
 
 /// Dynamic shared memory.
@@ -313,7 +311,8 @@ std::vector<Constants> PartKernel::extremes(DType dtype, const Target& target) c
   if (!waits || dtype == DType::f32)
     add({{"THREADS", waits ? 32 : 64}, {"PARTS", 4}, {"VEC_ITEMS", 2}, {"BLOCKS", 2}, {"STREAM", 1}});
   const std::int64_t other = waits ? 2 : 8;
-  add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", 1}});
+  const std::int64_t stream = traits_.exchange == Exchange::ring ? 2 : 1;
+  add({{"THREADS", kWarpThreads}, {"PARTS", other}, {"VEC_ITEMS", 4}, {"STREAM", stream}});
   if (has("SHARED_ITEMS")) {
     add({{"THREADS", 64}, {"PARTS", 2}, {"VEC_ITEMS", 2}, {"SHARED_ITEMS", 3}, {"BLOCKS", 2}, {"STREAM", 0}});
   }

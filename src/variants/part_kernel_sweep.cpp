@@ -62,7 +62,9 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
 std::vector<Constants> PartKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
   std::vector<Constants> configs{{}};
   for (const Axis& axis : axes_) {
-    if (axis.name == "BLOCKS" || axis.name == "GRID" || axis.name == "STREAM") continue;
+    if (axis.name == "BLOCKS" || axis.name == "GRID") continue;
+    // Of the others it made little difference.
+    if (axis.name == "STREAM" && traits_.exchange != Exchange::ring) continue;
     if (traits_.exchange == Exchange::launches && axis.name == "VEC_ITEMS") continue;
     const auto ladder = ladders.find(axis.name);
     if (ladder == ladders.end()) {

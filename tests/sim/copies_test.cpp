@@ -66,6 +66,14 @@ TEST_F(Copies, ABulkCopyArrivesWhenItsBarrierHasBeenWaitedFor) {
               ElementsAreArray(counting()));
 }
 
+TEST_F(Copies, ABulkCopyMayBeStreamed) {
+  EXPECT_THAT(run(std::string(kInit) + R"(
+  if (threadIdx.x == 32) { barrier.arm(256); bulk_copy<true>(words, x, 256, &barrier); }
+  barrier.wait(0);
+  y[threadIdx.x] = *own;)"),
+              ElementsAreArray(counting()));
+}
+
 TEST_F(Copies, PhasesFollowOneAnother) {
   EXPECT_THAT(run(std::string(kInit) + R"(
   for (unsigned round = 0; round < 5; ++round) {

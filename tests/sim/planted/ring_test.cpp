@@ -33,7 +33,7 @@ TEST_P(Ring, Verifies) {
 INSTANTIATE_TEST_SUITE_P(Configs, Ring,
                          ::testing::Values("ring AHEAD=2 BLOCKS=1 GRID=3 STAGES=3 STREAM=0 THREADS=32 VEC_ITEMS=1",
                                            "ring f16 AHEAD=2 BLOCKS=2 GRID=4 STAGES=4 STREAM=1 THREADS=64 VEC_ITEMS=2",
-                                           "ring AHEAD=1 BLOCKS=1 GRID=5 STAGES=2 STREAM=1 THREADS=64 VEC_ITEMS=1",
+                                           "ring AHEAD=1 BLOCKS=1 GRID=5 STAGES=2 STREAM=2 THREADS=64 VEC_ITEMS=1",
                                            "ring AHEAD=4 BLOCKS=1 GRID=12 STAGES=4 STREAM=1 THREADS=32 VEC_ITEMS=1",
                                            "held f16 BLOCKS=1 SHARED_ITEMS=1 STREAM=0 THREADS=32 VEC_ITEMS=1"),
                          [](const auto& one) { return test_name(parse_config(one.param)); });

@@ -80,6 +80,14 @@ TEST(PartKernel, SweepsFillAnSmAsFarAsRegistersAndSharedMemoryGo) {
   EXPECT_EQ(blocks, (decltype(blocks){{{1, 0}, 8}, {{3, 0}, 8}, {{3, 12}, 4}, {{8, 0}, 4}}));
 }
 
+TEST(PartKernel, SweepsTryWhetherTheRingMarksWhatItLoads) {
+  const Ladders ladders{{"THREADS", {256}}, {"VEC_ITEMS", {8}}, {"STAGES", {6}}, {"AHEAD", {3}}, {"STREAM", {1, 2}}};
+  std::vector<std::int64_t> streams;
+  for (const Constants& one : registry().at("ring").enumerate(DType::f32, ladders, kH200))
+    streams.push_back(one.at("STREAM"));
+  EXPECT_THAT(streams, testing::ElementsAre(1, 2));
+}
+
 TEST(PartKernel, SumsOfManyTermsAreLeftToOthersSoonerInF32) {
   // No configuration holds as much of a row in a thread.
   const Constants many = with(with(kHeld, "VEC_ITEMS", 16), "SHARED_ITEMS", 16);

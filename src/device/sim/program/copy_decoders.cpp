@@ -43,7 +43,8 @@ void decode_copy(Builder& builder, Modifiers& modifiers) {
   if (bulk) {
     copy.kind = CopyKind::bulk;
     if (!modifiers.take("mbarrier::complete_tx::bytes")) builder.fail("needs .mbarrier::complete_tx::bytes");
-    builder.expect_operands(4, 4);
+    const std::size_t operands = modifiers.take("L2::cache_hint") ? 5 : 4;
+    builder.expect_operands(operands, operands);
     copy.barrier = address_in(builder, 3, Space::shared);
   } else {
     if (modifiers.take_one_of({"ca", "cg"}).empty()) builder.fail("needs .ca or .cg");
@@ -53,6 +54,16 @@ void decode_copy(Builder& builder, Modifiers& modifiers) {
   copy.from = address_in(builder, 1, Space::global);
   copy.value = builder.source(builder.operand(2), kU32);
   emit_copy(builder, copy);
+}
+
+/// What says how long the caches keep something; there are none here.
+void decode_cache_policy(Builder& builder, Modifiers& modifiers) {
+  if (!modifiers.take("fractional") || modifiers.take_one_of({"L2::evict_first", "L2::evict_last"}).empty())
+    builder.fail("needs .fractional and .L2::evict_first or .L2::evict_last");
+  if (required_type(builder, modifiers).bits != 64) builder.fail("is of 64 bits");
+  builder.set_class(OpClass::move);
+  builder.expect_operands(2, 2);
+  builder.emit("mov.b64", builder.destination(builder.operand(0), kU64), {builder.constant(0, 8)});
 }
 
 void decode_copy_barrier(Builder& builder, Modifiers& modifiers) {

@@ -31,6 +31,7 @@ const std::map<std::string_view, Decoder>& decoders() {
       {"copysign", decode_arithmetic},
       {"cos", decode_approximate},
       {"cp", decode_copy},
+      {"createpolicy", decode_cache_policy},
       {"cvt", decode_cvt},
       {"cvta", decode_cvta},
       {"discard", decode_hint},
