@@ -6,18 +6,19 @@
 #include "common/cluster.cuh"
 #include "common/held.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    clusters(const Storage* x, Storage* y, long long M, long long N) {
-  __shared__ float2 warps[kWarps];
-  __shared__ Mailbox mailbox;
-  if (threadIdx.x == 0) mailbox.init();
-  arrive_in_cluster();
-  const auto part = [&] { return Slice(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
+__shared__ float2 warps[kWarps];
+__shared__ Mailbox mailbox;
+
+template <bool ALIGNED>
+__device__ inline void softmax_part(const Storage* x, Storage* y, long long M, long long N) {
+  const auto part = [&] {
+    return Slice<ALIGNED>(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots);
+  };
   const auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();
   hold(
-      from, may_have_edge(x, N),
+      from,
       [&](float2 own) {
         leave_state(warps, own);
         __syncthreads();
@@ -33,5 +34,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         return row;
       },
       part);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    clusters(const Storage* x, Storage* y, long long M, long long N) {
+  if (threadIdx.x == 0) mailbox.init();
+  arrive_in_cluster();
+  if (rows_are_aligned(x, y, N)) {
+    softmax_part<true>(x, y, M, N);
+  } else {
+    softmax_part<false>(x, y, M, N);
+  }
   wait_for_cluster();  // a block's shared memory stays until it has sent and received everything
 }

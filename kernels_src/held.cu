@@ -6,20 +6,30 @@
 #define PARTS 1
 #include "common/held.cuh"
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    held(const Storage* x, Storage* y, long long M, long long N) {
-  __shared__ float2 warps[kWarps];
-  const auto row = [&] { return Slice(x, y, block_id(), 0, 1u, M, N, kSlots); };
+__shared__ float2 warps[kWarps];
+
+template <bool ALIGNED>
+__device__ inline void softmax_row(const Storage* x, Storage* y, long long M, long long N) {
+  const auto row = [&] { return Slice<ALIGNED>(x, y, block_id(), 0, 1u, M, N, kSlots); };
   const auto from = loads_of(row());  // ready when the previous kernel is
 
   wait_for_previous_kernel();
   if (blockIdx.x >= M) return;
   hold(
-      from, may_have_edge(x, N),
+      from,
       [&](float2 own) {
         leave_state(warps, own);
         __syncthreads();
         return state_of_block(warps);
       },
       row);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    held(const Storage* x, Storage* y, long long M, long long N) {
+  if (rows_are_aligned(x, y, N)) {
+    softmax_row<true>(x, y, M, N);
+  } else {
+    softmax_row<false>(x, y, M, N);
+  }
 }

@@ -13,7 +13,7 @@ constexpr int kNoLimit = 0x7fffffff;
 
 // The state of a thread's share of the slice. A step has few additions; how many steps there are makes no difference to
 // their sum.
-__device__ inline float2 reduce(const Slice& slice) {
+__device__ inline float2 reduce(const Slice<false>& slice) {
   CompensatedState state;
   for (int first = static_cast<int>(threadIdx.x); first < static_cast<int>(slice.count); first += kStep) {
     Vectors<VEC_ITEMS> vectors;
@@ -37,7 +37,7 @@ __device__ inline float2 reduce(const Slice& slice) {
   return make_float2(state.m, state.d + state.error);
 }
 
-__device__ inline void write(const Slice& slice, float2 row) {
+__device__ inline void write(const Slice<false>& slice, float2 row) {
   const float scale = reciprocal(row.y);
   const auto softmax = [&](float v) { return exponential(v - row.x) * scale; };
   if (const int edge = slice.edge(); edge >= 0) {
@@ -66,7 +66,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   let_next_kernel_start();
   wait_for_previous_kernel();
   const unsigned count = parts, r = blockIdx.x / count, own = blockIdx.x % count;
-  const Slice slice(x, y, r, own, count, M, N, kNoLimit);
+  const Slice<false> slice(x, y, r, own, count, M, N, kNoLimit);
   Slot* const slots = slots_of(workspace) + static_cast<long long>(r) * count;
   constexpr unsigned kNoTag = 0;  // the end of a launch orders what it wrote before the next one's reads
   if (phase == 0) {

@@ -6,11 +6,12 @@
 #include "common/exchange.cuh"
 #include "common/held.cuh"
 
+// A warp may be one row ahead of the slowest, which then still reads the other half.
+__shared__ float2 warps[2][kWarps];
+__shared__ float2 rows[2];
+
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     split(const Storage* x, Storage* y, long long M, long long N, void* workspace, int /*phase*/, int parts) {
-  // A warp may be one row ahead of the slowest, which then still reads the other half.
-  __shared__ float2 warps[2][kWarps];
-  __shared__ float2 rows[2];
   const PowerOfTwo count{static_cast<unsigned>(parts)};
   unsigned round = 0;
   // What follows from the block's number is worked out where it is needed: kept, it would take registers of the
@@ -20,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     return block_id() / count + round * groups;
   };
   const auto own_part = [&] { return block_id() % count; };
-  const auto part = [&] { return Slice(x, y, row(), own_part(), count, M, N, kSlots); };
+  const auto part = [&] { return Slice<false>(x, y, row(), own_part(), count, M, N, kSlots); };
   auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();
@@ -28,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (;;) {
     const int half = static_cast<int>(round % 2);
     hold(
-        from, may_have_edge(x, N),
+        from,
         [&](float2 own) {
           leave_state(warps[half], own);
           __syncthreads();

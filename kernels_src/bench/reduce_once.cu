@@ -99,34 +99,35 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 
 #else
 
-__device__ inline float largest(const Held& held) {
+template <bool ALIGNED>
+__device__ inline float largest(const Held<ALIGNED>& held) {
   float m = maximum(held.vectors);
   if (SHARED_ITEMS > 0) wait_for_copies();
 #pragma unroll
   for (int i = 0; i < SHARED_ITEMS; ++i) {
-    m = fmaxf(m, word_max(vector_max(Held::shared(i))));
+    m = fmaxf(m, word_max(vector_max(held.shared(i))));
     one_at_a_time();
   }
-  return held.edge_due ? fmaxf(m, Type::load(Held::edge())) : m;
+  return held.edge_due ? fmaxf(m, Type::load(held.edge())) : m;
 }
 
-__device__ inline void store(Held& held, const Reach<Storage*>& to, float factor) {
+template <bool ALIGNED>
+__device__ inline void store(Held<ALIGNED>& held, const Reach<Storage*, ALIGNED>& to, float factor) {
 #pragma unroll
   for (int i = 0; i < VEC_ITEMS; ++i) held.vectors.v[i] = times(held.vectors.v[i], factor);
   held.vectors.store(to);
-  if (SHARED_ITEMS > 0) Held::store_shared(to, [&](const uint4& v) { return times(v, factor); });
+  if (SHARED_ITEMS > 0) held.store_shared(to, [&](const uint4& v) { return times(v, factor); });
 }
 
 // As hold(): merge(maximum of the thread) gives that of the row.
-template <typename Merge, typename OfSlice>
-__device__ inline void hold_once(const Reach<const Storage*>& from, bool edge_due, Merge merge, OfSlice of_slice) {
+template <bool ALIGNED, typename Merge, typename OfSlice>
+__device__ inline void hold_once(const Reach<const Storage*, ALIGNED>& from, Merge merge, OfSlice of_slice) {
   __builtin_assume(__isGlobal(from.p));
-  Held held;
-  held.edge_due = edge_due;
+  Held<ALIGNED> held;
   const Storage edge = held.load_edge(of_slice);
   held.load(from);
   let_next_kernel_start();
-  if (edge_due) Held::edge() = edge;
+  if (held.edge_due) held.edge() = edge;
   float m;
   if constexpr (kRoomy) {
     const auto to = stores_of(of_slice());
@@ -147,27 +148,32 @@ __device__ inline float block_max(float m, float* warps) {
   return group_max<kWidth>(lane_id() < kWarps ? warps[lane_id()] : minus_infinity());
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    reduce_once(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
-  __shared__ float warps[2][kWarps];
+__shared__ float warps[2][kWarps];
+#if OVER == 3
+__shared__ Mailbox mailbox;
+#else
+__shared__ float rows[2];
+#endif
+
+template <bool ALIGNED>
+__device__ inline void reduce_part(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
 #if OVER == 2
-  const auto part = [&] { return Slice(x, y, block_id(), 0, 1u, M, N, kSlots); };
+  const auto part = [&] { return Slice<ALIGNED>(x, y, block_id(), 0, 1u, M, N, kSlots); };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
   if (blockIdx.x >= M) return;
   hold_once(
-      from, may_have_edge(x, N), [&](float m) { return block_max(m, warps[0]); }, part);
+      from, [&](float m) { return block_max(m, warps[0]); }, part);
 #elif OVER == 3
-  __shared__ Mailbox mailbox;
-  if (threadIdx.x == 0) mailbox.init();
-  arrive_in_cluster();
-  const auto part = [&] { return Slice(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
+  const auto part = [&] {
+    return Slice<ALIGNED>(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots);
+  };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
   hold_once(
-      from, may_have_edge(x, N),
+      from,
       [&](float m) {
         m = block_max(m, warps[0]);
         wait_for_cluster();
@@ -178,15 +184,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
         return m;
       },
       part);
-  wait_for_cluster();
 #else
-  __shared__ float rows[2];
   unsigned round = 0;
   const auto row = [&] {
     const long long groups = gridDim.x / PARTS;
     return block_id() / PARTS + round * groups;
   };
-  const auto part = [&] { return Slice(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
+  const auto part = [&] { return Slice<ALIGNED>(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
   auto from = loads_of(part());
 
   wait_for_previous_kernel();
@@ -194,7 +198,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   for (;;) {
     const int half = static_cast<int>(round % 2);
     hold_once(
-        from, may_have_edge(x, N),
+        from,
         [&](float m) {
           m = block_max(m, warps[half]);
           if (warp_id() == 0) {
@@ -215,6 +219,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     from = loads_of(part());
   }
   if (threadIdx.x == 0) leave(workspace, tag + round / 2);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+    reduce_once(const Storage* x, Storage* y, long long M, long long N, void* workspace) {
+#if OVER == 3
+  if (threadIdx.x == 0) mailbox.init();
+  arrive_in_cluster();
+#endif
+  if (rows_are_aligned(x, y, N)) {
+    reduce_part<true>(x, y, M, N, workspace);
+  } else {
+    reduce_part<false>(x, y, M, N, workspace);
+  }
+#if OVER == 3
+  wait_for_cluster();
 #endif
 }
 

@@ -29,6 +29,14 @@ __device__ inline unsigned thread_id() {
   return id;
 }
 
+// The same by an instruction that stays where this is written, by whole warps: what follows from the number is worked
+// out there, and not kept from before.
+__device__ inline unsigned thread_id_anew() {
+  unsigned id;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 0x1f, 0xffffffff;" : "=r"(id) : "r"(threadIdx.x), "r"(lane_id()));
+  return id;
+}
+
 // Start of row r. Row bases are 64-bit: r * N passes 2^32 for matrices of a few gigabytes.
 template <typename T>
 __device__ inline T* row_start(T* matrix, long long r, long long N) {

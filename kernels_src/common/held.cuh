@@ -31,17 +31,21 @@ __device__ inline void one_at_a_time() {
   asm volatile("" ::: "memory");
 }
 
+template <bool ALIGNED>
 struct Held {
+  using Loads = Reach<const Storage*, ALIGNED>;
+  using Stores = Reach<Storage*, ALIGNED>;
+
   Vectors<VEC_ITEMS> vectors;
-  float m[VEC_ITEMS];  // what the exponentials of each are taken against
-  float shared_m;      // the same for all those in shared memory
-  bool edge_due;       // the thread may have an element beside the vectors
+  float m[VEC_ITEMS];                               // what the exponentials of each are taken against
+  float shared_m;                                   // the same for all those in shared memory
+  bool edge_due = Slice<ALIGNED>::may_have_edge();  // the thread may have an element beside the vectors
 
   // A thread reads in shared memory what it wrote there itself.
   __device__ static uint4& shared(int item) { return held_vectors[item * THREADS + threadIdx.x]; }
-  __device__ static Storage& edge() { return held_edges[Slice::edge_number()]; }
+  __device__ static Storage& edge() { return held_edges[Slice<ALIGNED>::edge_number()]; }
 
-  __device__ void load(const Reach<const Storage*>& from) {
+  __device__ void load(const Loads& from) {
     load_shared(from);
     vectors.load(from);
   }
@@ -52,7 +56,7 @@ struct Held {
   __device__ Storage load_edge(OfSlice of_slice) const {
     Storage v = Type::from_bits(Type::kMinusInfinity);
     if (edge_due) {
-      const Slice slice = of_slice();
+      const Slice<ALIGNED> slice = of_slice();
       const int at = slice.edge();
       if (at >= 0) v = slice.row_x[at];
     }
@@ -85,7 +89,7 @@ struct Held {
   }
 
   // The softmax, from the state of the row.
-  __device__ void store(const Reach<Storage*>& to, float2 row) {
+  __device__ void store(const Stores& to, float2 row) {
     const float inverse = kUnbias * kLiftInverse * reciprocal(row.y);
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) vectors.v[i] = scaled(vectors.v[i], exponential(m[i] - row.x) * inverse);
@@ -100,14 +104,14 @@ struct Held {
   template <typename OfSlice, typename Of>
   __device__ void store_edge(OfSlice of_slice, Of of_element) const {
     if (!edge_due) return;
-    const Slice slice = of_slice();
+    const Slice<ALIGNED> slice = of_slice();
     const int at = slice.edge();
     if (at >= 0) slice.row_y[at] = Type::store(of_element(Type::load(edge())));
   }
 
   // What of_vector() makes of the vectors in shared memory.
   template <typename Of>
-  __device__ static void store_shared(const Reach<Storage*>& to, Of of_vector) {
+  __device__ static void store_shared(const Stores& to, Of of_vector) {
     if (to.aligned()) {
       store_shared_whole<0>(to, of_vector);
       return;
@@ -123,9 +127,9 @@ struct Held {
 
   // Those in shared memory follow on those in registers.
   template <int ITEM = 0>
-  __device__ static void load_shared(const Reach<const Storage*>& from) {
+  __device__ static void load_shared(const Loads& from) {
     if constexpr (ITEM < SHARED_ITEMS) {
-      if (from.holds<VEC_ITEMS + ITEM>()) {
+      if (from.template holds<VEC_ITEMS + ITEM>()) {
         copy_vector<(VEC_ITEMS + ITEM) * kStride>(&shared(ITEM), from.p);
       } else {
         shared(ITEM) = all_minus_infinity();
@@ -155,27 +159,25 @@ struct Held {
   }
 
   template <int ITEM, typename Of>
-  __device__ static void store_shared_whole(const Reach<Storage*>& to, Of of_vector) {
+  __device__ static void store_shared_whole(const Stores& to, Of of_vector) {
     if constexpr (ITEM < SHARED_ITEMS) {
       const uint4 v = of_vector(shared(ITEM));
-      if (to.holds<VEC_ITEMS + ITEM>()) store_vector<(VEC_ITEMS + ITEM) * kStride>(to.p, v);
+      if (to.template holds<VEC_ITEMS + ITEM>()) store_vector<(VEC_ITEMS + ITEM) * kStride>(to.p, v);
       store_shared_whole<ITEM + 1>(to, of_vector);
     }
   }
 };
 
-// From a slice's load to its store. `from` are its loads_of(), `edge_due` is may_have_edge(); merge(state of the
-// thread) gives the state of the row; of_slice() gives the slice, worked out at the end where it would take registers
-// of the vectors.
-template <typename Merge, typename OfSlice>
-__device__ inline void hold(const Reach<const Storage*>& from, bool edge_due, Merge merge, OfSlice of_slice) {
+// From a slice's load to its store. `from` are its loads_of(); merge(state of the thread) gives the state of the row;
+// of_slice() gives the slice, worked out at the end where it would take registers of the vectors.
+template <bool ALIGNED, typename Merge, typename OfSlice>
+__device__ inline void hold(const Reach<const Storage*, ALIGNED>& from, Merge merge, OfSlice of_slice) {
   __builtin_assume(__isGlobal(from.p));  // not seen where it changes in a loop
-  Held held;
-  held.edge_due = edge_due;
+  Held<ALIGNED> held;
   const Storage edge = held.load_edge(of_slice);
   held.load(from);
   let_next_kernel_start();
-  if (edge_due) Held::edge() = edge;
+  if (held.edge_due) held.edge() = edge;
   float2 row;
   if constexpr (kRoomy) {
     const auto to = stores_of(of_slice());  // while the loads are on their way

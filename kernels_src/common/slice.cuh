@@ -4,6 +4,9 @@
 // The vectors are dealt out to the row's parts evenly and in order. Of the elements beside them each is one thread's:
 // whoever has one takes an element more, and all others do what they do for a row of whole vectors. No access is to
 // what is another row's, and none is by a vector that is not aligned.
+//
+// ALIGNED: all rows of x and y are of whole vectors, and the code has nothing for elements beside them. That such code
+// is there, too, would make the other wait: instructions of one stretch overlap, those of two hardly.
 #pragma once
 
 #include "common/vector_access.cuh"
@@ -31,7 +34,7 @@ struct PowerOfTwo {
 //
 // The compiler is kept from working these values out anew for each vector, which would cost it several instructions an
 // element where a row leaves it few registers.
-template <typename Pointer>
+template <typename Pointer, bool ALIGNED>
 struct Reach {
   Pointer p;       // of the first vector
   int at;          // its place among the slice's vectors
@@ -49,9 +52,10 @@ struct Reach {
   }
   __device__ bool holds(int item) const { return static_cast<unsigned>(at + item * THREADS) < count; }
   // Where one is, all are.
-  __device__ bool aligned() const { return reinterpret_cast<unsigned long long>(p) % 16 == 0; }
+  __device__ bool aligned() const { return ALIGNED || reinterpret_cast<unsigned long long>(p) % 16 == 0; }
 };
 
+template <bool ALIGNED>
 struct Slice {
   const Storage* row_x;
   Storage* row_y;
@@ -69,13 +73,13 @@ struct Slice {
       : row_x(row_start(x, r, N)), row_y(row_start(y, r, N)), lead(0) {
     const int elements = r < M ? static_cast<int>(N) : 0;
     const int skew = skew_of(row_x);
-    const int to_vector = min(elements, skew == 0 ? 0 : kVector - skew);
+    const int to_vector = ALIGNED || skew == 0 ? 0 : min(elements, kVector - skew);
     const unsigned vectors = static_cast<unsigned>(elements - to_vector) / kVector;
     const unsigned each = vectors / parts, more = vectors % parts;
     const unsigned first = part * each + min(part, more);
     count = each + (part < more ? 1 : 0);
     start = to_vector + static_cast<int>(first) * kVector;
-    if (BY_LINES && N % kVector != 0 && count > THREADS) {
+    if (BY_LINES && !ALIGNED && N % kVector != 0 && count > THREADS) {
       const int in_line = skew_of(row_x + start, kLineVectors) / kVector;
       if (in_line + static_cast<int>(count) <= slots) lead = in_line;
       start -= lead * kVector;
@@ -89,28 +93,34 @@ struct Slice {
   __device__ int edge() const {
     const int number = edge_number();
     const int at = number < kVector ? number : after + number - kVector;
-    return number >= 0 && at < (number < kVector ? before : end) ? at : -1;
+    return may_have_edge() && at < (number < kVector ? before : end) ? at : -1;
   }
 
-  // Of the threads that may have such an element; negative for the others.
+  // Whether the thread is one of those that may have such an element, and its number among them.
+  __device__ static bool may_have_edge() { return !ALIGNED && edge_number() >= 0; }
   __device__ static int edge_number() { return static_cast<int>(threadIdx.x) - (THREADS - kEdgeThreads); }
 };
 
-// Whether the thread may have an element beside the vectors.
-__device__ inline bool may_have_edge(const Storage* x, long long N) {
-  return (N % kVector != 0 || skew_of(x) != 0) && Slice::edge_number() >= 0;
+// Whether the rows are ALIGNED.
+__device__ inline bool rows_are_aligned(const Storage* x, const Storage* y, long long N) {
+  return skew_of(x) == 0 && skew_of(y) == 0 && N % kVector == 0;
 }
 
 // Of the thread's vectors from number `first` on.
-__device__ inline Reach<const Storage*> loads_of(const Slice& slice, int first) {
+template <bool ALIGNED>
+__device__ inline Reach<const Storage*, ALIGNED> loads_of(const Slice<ALIGNED>& slice, int first) {
   return {slice.row_x + slice.start, first, slice.lead, slice.count};
 }
-__device__ inline Reach<Storage*> stores_of(const Slice& slice, int first) {
+template <bool ALIGNED>
+__device__ inline Reach<Storage*, ALIGNED> stores_of(const Slice<ALIGNED>& slice, int first) {
   return {slice.row_y + slice.start, first, slice.lead, slice.count};
 }
-__device__ inline Reach<const Storage*> loads_of(const Slice& slice) {
+template <bool ALIGNED>
+__device__ inline Reach<const Storage*, ALIGNED> loads_of(const Slice<ALIGNED>& slice) {
   return loads_of(slice, static_cast<int>(thread_id()));
 }
-__device__ inline Reach<Storage*> stores_of(const Slice& slice) {
-  return stores_of(slice, static_cast<int>(thread_id()));
+// Where nothing else parts the code, what follows from the thread's number would be kept from the loads on.
+template <bool ALIGNED>
+__device__ inline Reach<Storage*, ALIGNED> stores_of(const Slice<ALIGNED>& slice) {
+  return stores_of(slice, static_cast<int>(ALIGNED ? thread_id_anew() : thread_id()));
 }

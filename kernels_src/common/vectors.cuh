@@ -29,16 +29,17 @@ struct Vectors {
   uint4 v[COUNT];
 
   // -inf in the place of what the slice does not have.
-  template <int ITEM = 0>
-  __device__ void load(const Reach<const Storage*>& from) {
+  template <int ITEM = 0, bool ALIGNED>
+  __device__ void load(const Reach<const Storage*, ALIGNED>& from) {
     if constexpr (ITEM < COUNT) {
       v[ITEM] = all_minus_infinity();
-      if (from.holds<ITEM>()) v[ITEM] = load_vector<ITEM * kStride>(from.p);
+      if (from.template holds<ITEM>()) v[ITEM] = load_vector<ITEM * kStride>(from.p);
       load<ITEM + 1>(from);
     }
   }
 
-  __device__ void store(const Reach<Storage*>& to) const {
+  template <bool ALIGNED>
+  __device__ void store(const Reach<Storage*, ALIGNED>& to) const {
     if (to.aligned()) {
       store_whole(to);
     } else {
@@ -47,16 +48,17 @@ struct Vectors {
   }
 
  private:
-  template <int ITEM = 0>
-  __device__ void store_whole(const Reach<Storage*>& to) const {
+  template <int ITEM = 0, bool ALIGNED>
+  __device__ void store_whole(const Reach<Storage*, ALIGNED>& to) const {
     if constexpr (ITEM < COUNT) {
-      if (to.holds<ITEM>()) store_vector<ITEM * kStride>(to.p, v[ITEM]);
+      if (to.template holds<ITEM>()) store_vector<ITEM * kStride>(to.p, v[ITEM]);
       store_whole<ITEM + 1>(to);
     }
   }
 
   // That code is there once: unrolled, its addresses would take the registers of the vectors.
-  __device__ void store_by_elements(const Reach<Storage*>& to) const {
+  template <bool ALIGNED>
+  __device__ void store_by_elements(const Reach<Storage*, ALIGNED>& to) const {
 #pragma unroll 1
     for (int item = 0; item < COUNT; ++item) {
       if (to.holds(item)) store_elements(to.p + item * kStride, item_of(v, item));

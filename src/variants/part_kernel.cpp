@@ -103,6 +103,7 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
   constexpr std::int64_t kLeastOfCluster = 40;
   if (traits_.exchange == Exchange::cluster && items > 3) held = std::max(kLeastOfCluster, held);
+  if (!narrow && items > few && (traits_.exchange == Exchange::cluster || items == 6)) held += 8;
   // A block that walks over rows has its place in them to keep.
   const bool walks = traits_.exchange == Exchange::slots && items >= 2;
   return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);

@@ -30,10 +30,17 @@ bool PartKernel::worthwhile(DType dtype, const Constants& constants, const Targe
   const std::int64_t items = value_of(constants, "VEC_ITEMS");
   const std::int64_t shared = has("SHARED_ITEMS") ? value_of(constants, "SHARED_ITEMS") : 0;
   // Whole rows of few that the device holds all at once.
-  const bool most_of_it = traits_.exchange == Exchange::slots && items == 4 && shared == 12 && threads == 512;
+  const bool most_of_it =
+      traits_.exchange == Exchange::slots && dtype == DType::f32 && items == 4 && shared == 12 && threads == 512;
   constexpr std::int64_t kMostElements = 72;  // of a thread
   if (!most_of_it && (items + shared) * vector_elements(dtype) > kMostElements) return false;
-  if (traits_.exchange == Exchange::none) return worthwhile_block(constants);
+  if (traits_.exchange == Exchange::none) {
+    // Two vectors in registers beside those in shared memory need more registers than they leave; of f32 three serve
+    // these rows as well, and of the others fewer threads.
+    const bool full = threads * value_of(constants, "BLOCKS") == target.limits.max_threads_per_sm;
+    if (shared > 0 && items == 2 && (dtype == DType::f32 || full)) return false;
+    return worthwhile_block(constants);
+  }
   // Shorter rows are for one block. Other numbers of vectors lie within a fifth of one of these.
   constexpr std::int64_t kShortestRow = 8192;
   const bool usual_items = items == 1 || items == 2 || items == 4 || items == 6 || items == 8;
