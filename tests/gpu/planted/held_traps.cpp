@@ -30,7 +30,7 @@ std::vector<Trap> held_row_traps() {
        {held, held_bf16},
        {{"at(first - lead)", "at(first)"}},
        Effect::fails,
-       kVectorOutside},
+       kNeighbours},
       {"output_taken_for_aligned",
        {held, held_f16},
        {{"reinterpret_cast<unsigned long long>(p) % 16 == 0", "true"}},

@@ -60,7 +60,7 @@ std::vector<Trap> part_traps() {
        {split, map_merge},
        {{"part * each + min(part, more);", "part * each + min(part, more) + (part > 0 ? 1 : 0);"}},
        Effect::fails,
-       kVectorOutside},
+       kNeighbours},
       {"part_ends_one_vector_late",
        {split_f16, map_merge_bf16},
        {{"each + (part < more ? 1 : 0);", "each + (part < more ? 1 : 0) + (part + 1 < parts ? 1 : 0);"}},
