@@ -11,9 +11,7 @@ __shared__ Mailbox mailbox;
 
 template <bool ALIGNED>
 __device__ inline void softmax_part(const Storage* x, Storage* y, long long M, long long N) {
-  const auto part = [&] {
-    return Slice<ALIGNED>(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots);
-  };
+  const auto part = [&] { return Slice<ALIGNED>(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N); };
   const auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();

@@ -9,7 +9,6 @@
 #include "common/vectors.cuh"
 
 constexpr int kStep = THREADS * VEC_ITEMS;  // vectors that the block takes at a time
-constexpr int kNoLimit = 0x7fffffff;
 
 // The state of a thread's share of the slice. A step has few additions; how many steps there are makes no difference to
 // their sum.
@@ -66,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   let_next_kernel_start();
   wait_for_previous_kernel();
   const unsigned count = parts, r = blockIdx.x / count, own = blockIdx.x % count;
-  const Slice<false> slice(x, y, r, own, count, M, N, kNoLimit);
+  const Slice<false> slice(x, y, r, own, count, M, N);
   Slot* const slots = slots_of(workspace) + static_cast<long long>(r) * count;
   constexpr unsigned kNoTag = 0;  // the end of a launch orders what it wrote before the next one's reads
   if (phase == 0) {

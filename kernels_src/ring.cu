@@ -23,12 +23,12 @@ constexpr int kStageVectors = THREADS * VEC_ITEMS;
 constexpr int kBlockThreads = 2 * THREADS + 2 * kWidth;
 
 // Bulk copies to what begins within a line of shared memory take longer.
-constexpr int kLineBytes = 128;
+constexpr int kLineBytes = 16 * kLineVectors;
 
 alignas(kLineBytes) extern __shared__ uint4 ring_stages[];
 
 // The row that ends where part number `part` ends, and the first vector of that part: those that cover the row are
-// dealt out evenly, in order.
+// dealt out.
 struct Part {
   Row row;
   int first;
@@ -37,10 +37,9 @@ struct Part {
   __device__ Part(const Storage* x, Storage* y, long long r, unsigned part, unsigned parts, long long M, long long N)
       : row(x, y, r, M, N, static_cast<int>(parts) * kStageVectors * kVector) {
     const unsigned vectors = (row.end + kVector - 1) / kVector;
-    const unsigned each = vectors / parts, more = vectors % parts;
-    const unsigned begin = part * each + min(part, more);
-    first = static_cast<int>(begin);
-    const int last = static_cast<int>(begin + each + (part < more ? 1 : 0)) * kVector;
+    const Deal dealt(vectors, part, parts);
+    first = static_cast<int>(dealt.first);
+    const int last = static_cast<int>(dealt.first + dealt.count) * kVector;
     // A part without vectors has no elements either, wherever the row begins in its first vector.
     row.end = max(row.skew, min(row.end, last));
     row.safe_end = min(row.safe_end, last);
@@ -64,7 +63,7 @@ struct Task {
   }
 };
 
-constexpr int kMostParts = 256;
+constexpr int kMostParts = 256;  // as in ring.cpp
 
 // Of a stage, in this order: its part has arrived; the threads that reduce are done with it; the state of its row is
 // there; it is written, and the state of the part published. Every thread arrives for itself: a lane that does so for

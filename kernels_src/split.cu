@@ -21,7 +21,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
     return block_id() / count + round * groups;
   };
   const auto own_part = [&] { return block_id() % count; };
-  const auto part = [&] { return Slice<false>(x, y, row(), own_part(), count, M, N, kSlots); };
+  const auto part = [&] { return Slice<false>(x, y, row(), own_part(), count, M, N); };
   auto from = loads_of(part());  // ready when the previous kernel is
 
   wait_for_previous_kernel();

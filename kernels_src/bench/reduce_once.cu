@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
     reduce_once(const Storage* x, Storage* y, long long M, long long N) {
   const int lane = static_cast<int>(threadIdx.x) % LANES;
   const long long first = static_cast<long long>(blockIdx.x) * (kGroups * ROWS) + threadIdx.x / LANES;
-  const bool aligned = skew_of(x) == 0 && skew_of(y) == 0 && N % kVector == 0;
+  const bool aligned = rows_are_aligned(x, y, N);
   Row rows[ROWS];
 #pragma unroll
   for (int j = 0; j < ROWS; ++j) {
@@ -151,7 +151,7 @@ __device__ inline float block_max(float m, float* warps) {
 __shared__ float warps[2][kWarps];
 #if OVER == 3
 __shared__ Mailbox mailbox;
-#else
+#elif OVER == 4
 __shared__ float rows[2];
 #endif
 
@@ -166,9 +166,7 @@ __device__ inline void reduce_part(const Storage* x, Storage* y, long long M, lo
   hold_once(
       from, [&](float m) { return block_max(m, warps[0]); }, part);
 #elif OVER == 3
-  const auto part = [&] {
-    return Slice<ALIGNED>(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N, kSlots);
-  };
+  const auto part = [&] { return Slice<ALIGNED>(x, y, block_id() / PARTS, block_id() % PARTS, unsigned{PARTS}, M, N); };
   const auto from = loads_of(part());
 
   wait_for_previous_kernel();
@@ -190,7 +188,7 @@ __device__ inline void reduce_part(const Storage* x, Storage* y, long long M, lo
     const long long groups = gridDim.x / PARTS;
     return block_id() / PARTS + round * groups;
   };
-  const auto part = [&] { return Slice<ALIGNED>(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N, kSlots); };
+  const auto part = [&] { return Slice<ALIGNED>(x, y, row(), block_id() % PARTS, unsigned{PARTS}, M, N); };
   auto from = loads_of(part());
 
   wait_for_previous_kernel();

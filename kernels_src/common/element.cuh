@@ -159,3 +159,8 @@ __device__ inline float minus_infinity() {
 __device__ inline int skew_of(const Storage* p, unsigned vectors = 1) {
   return static_cast<int>(reinterpret_cast<unsigned long long>(p) % (16 * vectors)) / kElementBytes;
 }
+
+// Whether all rows of x and of y are of whole vectors.
+__device__ inline bool rows_are_aligned(const Storage* x, const Storage* y, long long N) {
+  return skew_of(x) == 0 && skew_of(y) == 0 && N % kVector == 0;
+}

@@ -123,7 +123,7 @@ struct Held {
   }
 
  private:
-  static constexpr int kStride = THREADS * kVector;  // from one of a thread's vectors to the next, in elements
+  static constexpr int kStride = Vectors<VEC_ITEMS>::kStride;
 
   // Those in shared memory follow on those in registers.
   template <int ITEM = 0>

@@ -30,6 +30,19 @@ struct PowerOfTwo {
   __device__ operator unsigned() const { return value; }
 };
 
+// Which of some vectors part number `part` has, where they are dealt out evenly and in order. `parts` is unsigned, or a
+// PowerOfTwo.
+struct Deal {
+  unsigned first, count;
+
+  template <typename Parts>
+  __device__ Deal(unsigned vectors, unsigned part, Parts parts) {
+    const unsigned each = vectors / parts, more = vectors % parts;
+    first = part * each + min(part, more);
+    count = each + (part < more ? 1 : 0);
+  }
+};
+
 // Where a thread's vectors lie: numbers `first`, first + THREADS, ... of a slice.
 //
 // The compiler is kept from working these values out anew for each vector, which would cost it several instructions an
@@ -65,20 +78,19 @@ struct Slice {
   int before;      // elements before the row's vectors, where the slice has them
   int after, end;  // the row's elements from `after` to `end` are those after its vectors, where the slice has them
 
-  // `parts` is unsigned, or a PowerOfTwo. Without elements where row r is beyond the matrix. `slots`: of the block, for
-  // vectors.
+  // As in Deal. Without elements where row r is beyond the matrix. `slots`: of the block, for vectors; they matter
+  // where rows are taken by lines.
   template <typename Parts>
   __device__ Slice(const Storage* x, Storage* y, long long r, unsigned part, Parts parts, long long M, long long N,
-                   int slots)
+                   int slots = 0)
       : row_x(row_start(x, r, N)), row_y(row_start(y, r, N)), lead(0) {
     const int elements = r < M ? static_cast<int>(N) : 0;
     const int skew = skew_of(row_x);
     const int to_vector = ALIGNED || skew == 0 ? 0 : min(elements, kVector - skew);
     const unsigned vectors = static_cast<unsigned>(elements - to_vector) / kVector;
-    const unsigned each = vectors / parts, more = vectors % parts;
-    const unsigned first = part * each + min(part, more);
-    count = each + (part < more ? 1 : 0);
-    start = to_vector + static_cast<int>(first) * kVector;
+    const Deal dealt(vectors, part, parts);
+    count = dealt.count;
+    start = to_vector + static_cast<int>(dealt.first) * kVector;
     if (BY_LINES && !ALIGNED && N % kVector != 0 && count > THREADS) {
       const int in_line = skew_of(row_x + start, kLineVectors) / kVector;
       if (in_line + static_cast<int>(count) <= slots) lead = in_line;
@@ -100,11 +112,6 @@ struct Slice {
   __device__ static bool may_have_edge() { return !ALIGNED && edge_number() >= 0; }
   __device__ static int edge_number() { return static_cast<int>(threadIdx.x) - (THREADS - kEdgeThreads); }
 };
-
-// Whether the rows are ALIGNED.
-__device__ inline bool rows_are_aligned(const Storage* x, const Storage* y, long long N) {
-  return skew_of(x) == 0 && skew_of(y) == 0 && N % kVector == 0;
-}
 
 // Of the thread's vectors from number `first` on.
 template <bool ALIGNED>

@@ -103,6 +103,7 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
   constexpr std::int64_t kLeastOfCluster = 40;
   if (traits_.exchange == Exchange::cluster && items > 3) held = std::max(kLeastOfCluster, held);
+  // Code for aligned rows beside that for others: of f32 these take more than either alone.
   if (!narrow && items > few && (traits_.exchange == Exchange::cluster || items == 6)) held += 8;
   // A block that walks over rows has its place in them to keep.
   const bool walks = traits_.exchange == Exchange::slots && items >= 2;
@@ -204,11 +205,14 @@ std::int64_t PartKernel::part_capacity(DType dtype, const Constants& constants) 
   return value_of(constants, "THREADS") * vectors_of_thread(constants) * vector_elements(dtype);
 }
 
+/// slice.cuh has places for them; in ring.cu a row that begins inside of a vector needs one more.
+std::int64_t PartKernel::elements_beside(DType dtype) const {
+  return traits_.exchange == Exchange::ring ? 0 : vector_elements(dtype) - 1;
+}
+
 std::int64_t PartKernel::capacity_N(DType dtype, const Constants& constants) const {
   if (traits_.exchange == Exchange::launches) return kLongestRow;
-  const std::int64_t of_vectors = most_parts(constants) * part_capacity(dtype, constants);
-  // slice.cuh: elements beside the vectors have places of their own.
-  return traits_.exchange == Exchange::ring ? of_vectors : of_vectors + vector_elements(dtype) - 1;
+  return most_parts(constants) * part_capacity(dtype, constants) + elements_beside(dtype);
 }
 
 std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) const {
@@ -219,10 +223,8 @@ std::int64_t PartKernel::accurate_N(DType dtype, const Constants& constants) con
 }
 
 std::int64_t PartKernel::unaligned_N(DType dtype, const Constants& constants) const {
-  const std::int64_t accurate = accurate_N(dtype, constants);
-  if (traits_.exchange != Exchange::ring) return accurate;
-  // A row that begins inside of a vector needs one more.
-  return std::min(accurate, capacity_N(dtype, constants) - (vector_elements(dtype) - 1));
+  const std::int64_t before = vector_elements(dtype) - 1 - elements_beside(dtype);
+  return std::min(accurate_N(dtype, constants), capacity_N(dtype, constants) - before);
 }
 
 std::int64_t PartKernel::worthwhile_N(DType dtype, const Constants& constants) const {
@@ -258,9 +260,8 @@ Constants PartKernel::with_defaults(const Problem& problem, Constants full, std:
                                     const Target& target) const {
   constexpr std::int64_t kItems = 4;  // of a thread, where a row has several parts
   threads = full.try_emplace("THREADS", threads).first->second;
-  const std::int64_t vector = vector_elements(problem.dtype);
-  const std::int64_t beside = traits_.exchange == Exchange::ring ? 0 : vector - 1;
-  const std::int64_t of_thread = std::max<std::int64_t>(1, ceil_div(problem.N - beside, threads * vector));
+  const std::int64_t of_thread = std::max<std::int64_t>(
+      1, ceil_div(problem.N - elements_beside(problem.dtype), threads * vector_elements(problem.dtype)));
   if (has("SHARED_ITEMS")) full.try_emplace("SHARED_ITEMS", 0);
   if (has("STAGES")) full.try_emplace("STAGES", 4);
   if (has("AHEAD")) full.try_emplace("AHEAD", usual_ahead(full));

@@ -66,6 +66,8 @@ class PartKernel : public Variant {
   std::int64_t most_parts(const Constants& constants) const;
   std::int64_t parts(const Problem& problem, const Constants& constants) const;
   std::int64_t part_capacity(DType dtype, const Constants& constants) const;
+  /// Elements at a row's ends that are in none of the vectors that the capacity counts, at most.
+  std::int64_t elements_beside(DType dtype) const;
   std::int64_t block_threads(const Constants& constants) const;
   /// Half of the stages are loaded while the others wait for their rows.
   static std::int64_t usual_ahead(const Constants& constants);

@@ -34,9 +34,9 @@ void decode_grid_dependency(Builder& builder, Modifiers& modifiers);
 void decode_hint(Builder& builder, Modifiers& modifiers);  ///< prefetch and its like: nothing happens
 void decode_nanosleep(Builder& builder, Modifiers& modifiers);
 
-void decode_copy(Builder& builder, Modifiers& modifiers);  ///< cp
-void decode_copy_barrier(Builder& builder, Modifiers& modifiers);
-void decode_cache_policy(Builder& builder, Modifiers& modifiers);  ///< mbarrier
+void decode_copy(Builder& builder, Modifiers& modifiers);          ///< cp
+void decode_cache_policy(Builder& builder, Modifiers& modifiers);  ///< createpolicy
+void decode_copy_barrier(Builder& builder, Modifiers& modifiers);  ///< mbarrier
 
 void decode_branch(Builder& builder, Modifiers& modifiers);
 void decode_finish(Builder& builder, Modifiers& modifiers);  ///< ret, exit
