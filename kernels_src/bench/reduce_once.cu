@@ -37,32 +37,31 @@ __device__ inline uint4 times(const uint4& vector, float factor) {
 
 constexpr int kGroups = THREADS / LANES;  // of the block
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-    reduce_once(const Storage* x, Storage* y, long long M, long long N) {
-  const int lane = static_cast<int>(threadIdx.x) % LANES;
+template <bool ALIGNED>
+__device__ inline void reduce_rows(const Storage* x, Storage* y, long long M, long long N) {
   const long long first = static_cast<long long>(blockIdx.x) * (kGroups * ROWS) + threadIdx.x / LANES;
-  const bool aligned = rows_are_aligned(x, y, N);
-  Row rows[ROWS];
+  Share<ALIGNED> shares[ROWS];
 #pragma unroll
-  for (int j = 0; j < ROWS; ++j) {
-    rows[j] = Row(x, y, first + j * kGroups, M, N, LANES * VEC_ITEMS * kVector);
-    rows[j].keep();
-    rows[j].streamed = aligned;
-  }
+  for (int j = 0; j < ROWS; ++j) shares[j] = Share<ALIGNED>(x, y, first + j * kGroups, M, N);
 
   wait_for_previous_kernel();
-  uint4 fetched[ROWS][VEC_ITEMS];
+  LoadedShare<ALIGNED> loaded[ROWS];
 #pragma unroll
-  for (int j = 0; j < ROWS; ++j) fetch<LANES>(fetched[j], rows[j], lane);
+  for (int j = 0; j < ROWS; ++j) loaded[j] = shares[j].load();
   let_next_kernel_start();
 #pragma unroll
   for (int j = 0; j < ROWS; ++j) {
-    Share<LANES> share;
-    const float m = group_max<LANES>(share.open(fetched[j], rows[j], lane));
-    uint4 times_maximum[VEC_ITEMS];
-    share.pack(m, times_maximum);
-    store_whole<LANES>(times_maximum, rows[j], lane);
-    if (!aligned) store_others<LANES>(times_maximum, rows[j], lane);
+    const float m = group_max<LANES>(loaded[j].maximum());
+    OpenShare<ALIGNED>(loaded[j]).store(shares[j], m);
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+    reduce_once(const Storage* x, Storage* y, long long M, long long N) {
+  if (rows_are_aligned(x, y, N)) {
+    reduce_rows<true>(x, y, M, N);
+  } else {
+    reduce_rows<false>(x, y, M, N);
   }
 }
 

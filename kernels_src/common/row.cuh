@@ -14,7 +14,6 @@ struct Row {
   int end;                   // one past the last element
   int safe_begin, safe_end;  // vectors between these positions may be read
   bool same_skew;            // y lies as x does: whole vectors can be stored
-  bool streamed = true;      // accesses by vectors
 
   Row() = default;
 
@@ -65,28 +64,16 @@ struct Row {
   __device__ bool whole(int at) const { return at >= skew && at + kVector <= end; }
   __device__ bool safe(int at) const { return at >= safe_begin && at + kVector <= safe_end; }
 
-  // The vector at position from + OFFSET, with anything in the place of elements that are not of the run.
-  template <int OFFSET = 0>
-  __device__ uint4 fetch(int from) const {
-    const int at = from + OFFSET;
+  // The vector at a position, with anything in the place of elements that are not of the run.
+  __device__ uint4 fetch(int at) const {
     if (at >= end) return uint4{};
-    return safe(at) ? load_vector<OFFSET>(x + from, streamed) : fetch_own(at);
-  }
-
-  // The elements of a fetched vector; those that are not of the run are -inf, which no maximum and no sum sees.
-  __device__ void open(int at, const uint4& vector, float* v) const {
-    unpack(vector, v);
-    if (whole(at)) return;
-#pragma unroll
-    for (int k = 0; k < kVector; ++k) {
-      if (!holds(at + k)) v[k] = minus_infinity();
-    }
+    return safe(at) ? load_vector(x + at) : fetch_own(at);
   }
 
   __device__ void store(int at, const uint4& vector) const {
     if (at >= end) return;
     if (same_skew && whole(at)) {
-      store_vector(y + at, vector, streamed);
+      store_vector(y + at, vector);
     } else {
       store_own(at, vector);
     }

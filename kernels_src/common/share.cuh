@@ -1,39 +1,139 @@
-// A thread's share of a row in registers. Threads take turns at the row's vectors: of STRIDE threads, number `first`
-// has vectors first, first + STRIDE, ..., VEC_ITEMS of them. Each element costs one exponential: what the sum adds is
-// kept for the output.
+// A lane's share of a row that LANES neighbouring lanes hold in registers: vectors number lane, lane + LANES, ... of
+// the row's whole ones, VEC_ITEMS of them; and of the few elements beside these, every LANES-th of those before them
+// and of those after them. No access is to what is another row's, and none is by a vector that is not aligned.
+//
+// ALIGNED: all rows of x and y are of whole vectors, and the code has nothing for elements beside them.
 #pragma once
 
 #include "common/exponential.cuh"
-#include "common/row.cuh"
+#include "common/vectors.cuh"
 
-// The share as it is loaded. A recursion: the offset of an access must be a constant where it is written.
-template <int STRIDE, int ITEM = 0>
-__device__ inline void fetch(uint4 (&share)[VEC_ITEMS], const Row& row, int first) {
-  if constexpr (ITEM < VEC_ITEMS) {
-    share[ITEM] = row.fetch<ITEM * STRIDE * kVector>(first * kVector);
-    fetch<STRIDE, ITEM + 1>(share, row, first);
-  }
-}
+template <bool ALIGNED>
+struct Beside {
+  static constexpr int kOfLane = ALIGNED ? 0 : (kVector + LANES - 1) / LANES;  // before the vectors; as many after them
+  static constexpr int kCount = 2 * kOfLane;
+  static constexpr int kPlaces = kCount > 0 ? kCount : 1;  // no array has none
+};
 
-template <int STRIDE>
-struct Share {
-  float v[VEC_ITEMS][kVector];
+// As it was loaded; -inf in the place of what the row does not have.
+template <bool ALIGNED>
+struct LoadedShare {
+  Vectors<VEC_ITEMS, LANES> vectors;
+  Storage beside[Beside<ALIGNED>::kPlaces];
 
-  // Its maximum; -inf where the share holds nothing else.
-  __device__ float open(const uint4 (&fetched)[VEC_ITEMS], const Row& row, int first) {
-    float m = minus_infinity();
+  // Its largest element. A NaN is dropped, as by fmaxf.
+  __device__ float maximum() const {
+    float m = ::maximum(vectors);
 #pragma unroll
-    for (int i = 0; i < VEC_ITEMS; ++i) {
-      row.open((first + i * STRIDE) * kVector, fetched[i], v[i]);
-#pragma unroll
-      for (int k = 0; k < kVector; ++k) m = fmaxf(m, v[i][k]);
-    }
+    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) m = fmaxf(m, Type::load(beside[k]));
     return m;
+  }
+};
+
+// Where it lies.
+template <bool ALIGNED>
+struct Share {
+  const Storage* x;  // of the lane's first vector
+  Storage* y;
+  int vectors;        // of the row, from the lane's first one on
+  int before, after;  // elements of the row before its vectors, and after them
+
+  Share() = default;
+
+  // Of row r; without elements where it is beyond the matrix.
+  //
+  // The compiler is kept from working the fields out only where they are used, behind a wait for the previous kernel.
+  __device__ Share(const Storage* matrix_x, Storage* matrix_y, long long r, long long M, long long N) {
+    const Slice<ALIGNED> row(matrix_x, matrix_y, r, 0, 1u, M, N);
+    const int first = lane() * kVector;
+    x = row.row_x + row.start + first;
+    y = row.row_y + row.start + first;
+    vectors = static_cast<int>(row.count) - lane();
+    before = row.before;
+    after = row.end - row.after;
+    asm volatile("" : "+l"(x), "+l"(y), "+r"(vectors), "+r"(before), "+r"(after));
+    __builtin_assume(__isGlobal(x));  // which it no longer sees
+    __builtin_assume(__isGlobal(y));
+  }
+
+  __device__ LoadedShare<ALIGNED> load() const {
+    LoadedShare<ALIGNED> loaded;
+    load_vectors(loaded);
+#pragma unroll
+    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) {
+      loaded.beside[k] = Type::from_bits(Type::kMinusInfinity);
+      if (has_beside(k)) loaded.beside[k] = x[position(k)];
+    }
+    return loaded;
+  }
+
+  __device__ void store(const Vectors<VEC_ITEMS, LANES>& softmax) const {
+    if (ALIGNED || skew_of(y) == 0) {
+      store_vectors(softmax);
+    } else {
+#pragma unroll 1
+      for (int i = 0; i < VEC_ITEMS; ++i) {
+        if (i * LANES < vectors) store_elements(y + i * kStride, item_of(softmax.v, i));
+      }
+    }
+  }
+
+  __device__ void store_beside(int k, float v) const {
+    if (has_beside(k)) y[position(k)] = Type::store(v);
+  }
+
+ private:
+  static constexpr int kStride = LANES * kVector;
+  static constexpr int kBefore = Beside<ALIGNED>::kOfLane;
+
+  __device__ static int lane() {
+    return static_cast<int>(threadIdx.x) % LANES;
+  }
+
+  // Rows that are not ALIGNED share sectors of the cache, which must not leave in between: they are not streamed.
+  template <int ITEM = 0>
+  __device__ void load_vectors(LoadedShare<ALIGNED>& loaded) const {
+    if constexpr (ITEM < VEC_ITEMS) {
+      loaded.vectors.v[ITEM] = all_minus_infinity();
+      if (ITEM * LANES < vectors) loaded.vectors.v[ITEM] = load_vector<ITEM * kStride>(x, ALIGNED);
+      load_vectors<ITEM + 1>(loaded);
+    }
+  }
+
+  template <int ITEM = 0>
+  __device__ void store_vectors(const Vectors<VEC_ITEMS, LANES>& softmax) const {
+    if constexpr (ITEM < VEC_ITEMS) {
+      if (ITEM * LANES < vectors) store_vector<ITEM * kStride>(y, softmax.v[ITEM], ALIGNED);
+      store_vectors<ITEM + 1>(softmax);
+    }
+  }
+
+  // Of the lane's elements beside the vectors, by their number: whether the row has it, and its distance from x or y.
+  __device__ bool has_beside(int k) const {
+    return k < kBefore ? k * LANES + lane() < before : (k - kBefore) * LANES + lane() < after;
+  }
+  __device__ int position(int k) const {
+    return k < kBefore ? k * LANES + lane() - before - lane() * kVector
+                       : (k - kBefore) * LANES + lane() + vectors * kVector;
+  }
+};
+
+// Its elements as floats.
+template <bool ALIGNED>
+struct OpenShare {
+  float v[VEC_ITEMS][kVector];
+  float beside[Beside<ALIGNED>::kPlaces];
+
+  __device__ explicit OpenShare(const LoadedShare<ALIGNED>& loaded) {
+#pragma unroll
+    for (int i = 0; i < VEC_ITEMS; ++i) unpack(loaded.vectors.v[i], v[i]);
+#pragma unroll
+    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) beside[k] = Type::load(loaded.beside[k]);
   }
 
   // Replaces elements by exponential(element - m). The sum of these, by four chains of additions, so that none is
   // longer than the accuracy rule allows and none waits long for itself.
-  __device__ float exponentials(float m) {
+  __device__ float take_exponentials(float m) {
     float sum[4] = {};
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
@@ -43,65 +143,26 @@ struct Share {
         sum[k % 4] += v[i][k];
       }
     }
+#pragma unroll
+    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) {
+      beside[k] = exponential(beside[k] - m);
+      sum[k % 4] += beside[k];
+    }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 
-  // Its exponentials times `scale`, as they are stored.
-  __device__ void pack(float scale, uint4 (&to)[VEC_ITEMS]) {
+  // Times `scale`, to where the share lies.
+  __device__ void store(const Share<ALIGNED>& share, float scale) const {
+    Vectors<VEC_ITEMS, LANES> scaled;
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
+      float of_vector[kVector];
 #pragma unroll
-      for (int k = 0; k < kVector; ++k) v[i][k] *= scale;
-      to[i] = ::pack(v[i]);
+      for (int k = 0; k < kVector; ++k) of_vector[k] = v[i][k] * scale;
+      scaled.v[i] = pack(of_vector);
     }
+    share.store(scaled);
+#pragma unroll
+    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) share.store_beside(k, beside[k] * scale);
   }
 };
-
-template <int STRIDE, int ITEM = 0>
-__device__ inline void store_whole(const uint4 (&share)[VEC_ITEMS], const Row& row, int first) {
-  if constexpr (ITEM < VEC_ITEMS) {
-    constexpr int kOffset = ITEM * STRIDE * kVector;
-    if (row.same_skew && row.whole(first * kVector + kOffset))
-      store_vector<kOffset>(row.y + first * kVector, share[ITEM], row.streamed);
-    store_whole<STRIDE, ITEM + 1>(share, row, first);
-  }
-}
-
-// What the row has of a vector that lane `owner` of each group of WIDTH lanes holds, by as many neighbouring lanes as
-// it has elements: one store where the owner alone would need one for each. The vector begins at position `at`. By
-// whole warps.
-template <int WIDTH>
-__device__ inline void store_by_lanes(const Row& row, int at, const uint4& vector, int owner) {
-  static_assert(WIDTH >= kVector);
-  const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
-  const int k = static_cast<int>(lane_id()) % WIDTH;
-  unsigned word = 0;
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    const unsigned of_owner = __shfl_sync(kFullMask, words[j], owner, WIDTH);
-    if (k / kPerWord == j) word = of_owner;
-  }
-  if (k < kVector && row.holds(at + k)) row.y[at + k] = Type::from_bits(word >> k % kPerWord * 8 * kElementBytes);
-}
-
-// What store_whole() leaves: vectors at a row's ends, or all of a row that lies in y otherwise than in x. By whole
-// warps.
-template <int STRIDE>
-__device__ inline void store_others(const uint4 (&share)[VEC_ITEMS], const Row& row, int first) {
-  constexpr bool by_lanes = STRIDE >= kVector;
-  if (!by_lanes || !row.same_skew) {
-#pragma unroll 1
-    for (int i = 0; i < VEC_ITEMS; ++i) {
-      const int at = (first + i * STRIDE) * kVector;
-      if (at < row.end && !(row.same_skew && row.whole(at))) row.store_own(at, item_of(share, i));
-    }
-  }
-  if constexpr (by_lanes) {
-    // A row without such a vector has nothing at its end.
-    const bool begins_inside = row.same_skew && row.skew > 0;
-    const bool ends_inside = row.same_skew && row.end % kVector != 0 && (row.end > kVector || !begins_inside);
-    store_by_lanes<STRIDE>(row, begins_inside ? 0 : row.end, share[0], 0);
-    const int last = row.end / kVector;
-    store_by_lanes<STRIDE>(row, ends_inside ? last * kVector : row.end, item_of(share, last / STRIDE), last % STRIDE);
-  }
-}

@@ -1,4 +1,4 @@
-// COUNT vectors of a thread: number `first` of a slice, and those THREADS after one another from there.
+// COUNT vectors of a thread: number `first` of a slice, and those STRIDE after one another from there.
 #pragma once
 
 #include "common/slice.cuh"
@@ -23,9 +23,9 @@ __device__ inline void store_elements(Storage* to, const uint4& vector) {
   }
 }
 
-template <int COUNT>
+template <int COUNT, int STRIDE = THREADS>
 struct Vectors {
-  static constexpr int kStride = THREADS * kVector;  // from one to the next, in elements
+  static constexpr int kStride = STRIDE * kVector;  // from one to the next, in elements
   uint4 v[COUNT];
 
   // -inf in the place of what the slice does not have.
@@ -80,8 +80,8 @@ __device__ inline float word_max(unsigned word) {
   return m;
 }
 
-template <int COUNT>
-__device__ inline float maximum(const Vectors<COUNT>& vectors) {
+template <int COUNT, int STRIDE>
+__device__ inline float maximum(const Vectors<COUNT, STRIDE>& vectors) {
   unsigned word = vector_max(vectors.v[0]);
 #pragma unroll
   for (int i = 1; i < COUNT; ++i) word = Type::max_words(word, vector_max(vectors.v[i]));

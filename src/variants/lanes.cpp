@@ -6,7 +6,7 @@ const Variant& lanes() {
   static const VectorKernel variant({
       .id = "lanes",
       .summary = "some lanes of a warp per row, several rows each, no barrier",
-      .needs = "N <= LANES * VEC_ITEMS vectors",
+      .needs = "N below 1 + LANES * VEC_ITEMS vectors",
       .complexity = 5,
       .place = RowPlace::lanes,
   });

@@ -102,24 +102,19 @@ Support VectorKernel::supports(const Problem& problem, const Constants& constant
 
 std::int64_t VectorKernel::capacity_N(DType dtype, const Constants& constants) const {
   const std::int64_t items = value_of(constants, capacity_axis());
-  const std::int64_t elements = items * unit(dtype) * value_of(constants, "LANES");
-  // A row that begins in the middle of a word needs one more.
-  return elements - spare_elements(dtype, items);
+  return items * unit(dtype) * value_of(constants, "LANES") + elements_beside(dtype, items);
 }
 
-/// Elements that a row's lanes have words for beyond its longest.
-std::int64_t VectorKernel::spare_elements(DType dtype, std::int64_t items) const {
-  return traits_.place == RowPlace::tile && dtype != DType::f32 && items % 2 == 0 ? 1 : 0;
+/// Elements of the longest row beyond those that its lanes' items hold.
+std::int64_t VectorKernel::elements_beside(DType dtype, std::int64_t items) const {
+  // share.cuh has places for them.
+  if (traits_.place == RowPlace::lanes) return vector_elements(dtype) - 1;
+  // A row that begins in the middle of a word needs one more.
+  return dtype != DType::f32 && items % 2 == 0 ? -1 : 0;
 }
 
 std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) const {
   return capacity_N(dtype, constants);
-}
-
-std::int64_t VectorKernel::unaligned_N(DType dtype, const Constants& constants) const {
-  // A tile goes by words.
-  const std::int64_t before = traits_.place == RowPlace::tile ? 0 : vector_elements(dtype) - 1;
-  return capacity_N(dtype, constants) - before;
 }
 
 std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {
@@ -134,8 +129,8 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
   std::int64_t lanes = 1;
   while (lanes < kWarpThreads && lanes * kItemsOfLane * elements < problem.N) lanes *= 2;
   lanes = constants.try_emplace("LANES", lanes).first->second;
-  std::int64_t items = std::max<std::int64_t>(1, ceil_div(problem.N, elements * lanes));
-  if (items * elements * lanes - spare_elements(problem.dtype, items) < problem.N) ++items;
+  std::int64_t items = std::max<std::int64_t>(1, problem.N / (elements * lanes));
+  if (items * elements * lanes + elements_beside(problem.dtype, items) < problem.N) ++items;
   constants.try_emplace(capacity_axis(), items);
   constants.try_emplace("STREAM", 1);
   if (traits_.place == RowPlace::lanes) constants.try_emplace("ROWS", 1);
@@ -238,7 +233,6 @@ std::vector<std::int64_t> VectorKernel::boundaries_N(DType dtype, const Constant
   const std::int64_t vector = vector_elements(dtype);
   const std::int64_t capacity = capacity_N(dtype, constants);
   const std::int64_t turn = value_of(constants, "LANES") * unit(dtype);  // of the row's threads
-  // Rows that begin late in their first vector need one more from capacity - (vector - 1) on.
   return as_boundaries({vector, turn, 2 * turn, capacity - (vector - 1), capacity}, capacity);
 }
 

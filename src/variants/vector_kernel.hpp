@@ -21,8 +21,7 @@ struct VectorKernelTraits {
   RowPlace place = RowPlace::lanes;
 };
 
-/// A kernel of the family that reads each row once, whole, in the aligned 16-byte vectors that cover it, for every
-/// type.
+/// A kernel of the family that reads each row once, whole, in aligned 16-byte vectors, for every type.
 ///
 /// A thread adds its elements up in four chains, and has fewer than 4 * kLongestChain of them: every length is
 /// accurate.
@@ -42,7 +41,6 @@ class VectorKernel : public Variant {
   Support supports(const Problem& problem, const Constants& constants, const Target& target) const override;
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
   std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
-  std::int64_t unaligned_N(DType dtype, const Constants& constants) const override;
   std::int64_t worthwhile_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
   /// Without what cannot win: see worthwhile().
@@ -56,7 +54,7 @@ class VectorKernel : public Variant {
  private:
   const char* capacity_axis() const;     ///< "VEC_ITEMS" or "ITEMS".
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
-  std::int64_t spare_elements(DType dtype, std::int64_t items) const;
+  std::int64_t elements_beside(DType dtype, std::int64_t items) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
   bool worthwhile_lanes(const Constants& constants, std::int64_t elements, const Target& target) const;

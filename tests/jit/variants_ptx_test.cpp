@@ -134,7 +134,8 @@ TEST_P(VariantsPtx, VectorRowsAreReadAndWrittenOnceBy128BitsWithOneExponentialPe
       Constants lanes = common;
       lanes.insert({{"LANES", 16}, {"ROWS", 1}});
       // There is code for aligned rows, and code for others.
-      check("lanes", lanes, 3, 3, 2 * 3 * vector);
+      // Elements beside the vectors are one before and one after of each of 16 lanes.
+      check("lanes", lanes, 3, 3, 2 * 3 * vector + 2);
       // Merging a thread's vectors, a warp's threads and a block's warps takes one for each of these; so does the
       // factor of a vector's results.
       Constants held = common;

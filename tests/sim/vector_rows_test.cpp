@@ -120,7 +120,7 @@ std::vector<Case> ends_of_rows(std::int64_t vector, std::int64_t capacity, const
   return cases;
 }
 
-TEST(VectorRows, LanesStoreTheEndsOfEveryRow) {
+TEST(VectorRows, LanesTakeTheEndsOfEveryRow) {
   for (const std::int64_t lanes : {1, 2, 4, 8, 16, 32}) {
     for (const DType dtype : kDTypes) {
       const std::int64_t vector = 16 / static_cast<std::int64_t>(size_of(dtype));
@@ -130,7 +130,7 @@ TEST(VectorRows, LanesStoreTheEndsOfEveryRow) {
                            dtype}};
       std::vector<std::int64_t> skews;
       for (std::int64_t skew = 0; skew < vector; ++skew) skews.push_back(skew);
-      for (const Case& one : ends_of_rows(vector, 2 * lanes * vector, skews)) run(loaded, one);
+      for (const Case& one : ends_of_rows(vector, 2 * lanes * vector + vector - 1, skews)) run(loaded, one);
     }
   }
 }

@@ -147,19 +147,11 @@ std::vector<Trap> row_traps() {
   };
 }
 
-/// Of the kernels that read each row once, in the vectors that cover it.
-std::vector<Trap> vector_row_traps() {
-  const std::string_view lanes = "lanes LANES=8 ROWS=1 STREAM=0 THREADS=64 VEC_ITEMS=2";
-  const std::string_view lanes_bf16 = "lanes bf16 LANES=8 ROWS=2 STREAM=1 THREADS=64 VEC_ITEMS=3";
-  const std::string_view lanes_f16 = "lanes f16 LANES=4 ROWS=2 STREAM=0 THREADS=32 VEC_ITEMS=2";
+/// Of the kernel that takes rows as one run of vectors.
+std::vector<Trap> tile_traps() {
   const std::string_view tile = "tile ITEMS=10 LANES=8 STREAM=0 THREADS=64 TILE_ROWS=11";
   const std::string_view tile_f16 = "tile f16 ITEMS=10 LANES=8 STREAM=1 THREADS=64 TILE_ROWS=11";
   return {
-      {"neighbours_not_masked",
-       {lanes, lanes_bf16},
-       {{"if (!holds(at + k)) v[k] = minus_infinity();", ""}},
-       Effect::fails,
-       kWrong},
       {"neighbours_not_masked",
        {tile, tile_f16},
        {{" && position(i) + kPerWord <= end", ""}},
@@ -175,24 +167,12 @@ std::vector<Trap> vector_row_traps() {
        {{"if (same_skew && whole(at)) {", "if (whole(at)) {"}},
        Effect::fails,
        kMisaligned},
-      {"row_beyond_the_capacity_by_vectors",
-       {lanes},
-       {{"const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;", "const bool covered = true;"}},
-       Effect::fails,
-       kWrong},
       {"rows_past_the_end_computed",
-       {lanes, lanes_f16, tile},
+       {tile},
        {{"left > 0 ? static_cast<int>(N) * within : 0", "static_cast<int>(N) * (within > 0 ? within : 1)"},
         {"left >= rows ? rows : static_cast<int>(left)", "true ? rows : 0"}},
        Effect::fails,
        "past the end|out of bounds"},
-      {"one_row_too_few",
-       {lanes},
-       {{"blockIdx.x) * kBlockRows +", "blockIdx.x) * (kBlockRows - 1) +"}},
-       Effect::fails,
-       kNotWritten},
-      {"same_rows_again", {lanes_f16}, {{"first + j * kGroups", "first"}}, Effect::fails, kNotWritten},
-      {"exponential_not_lifted", {lanes_bf16}, {{"kLift = 8;", "kLift = 0;"}}, Effect::fails, kWrong},
       {"late_copies", {tile}, {kLateCopies}, Effect::passes, ""},
       {"no_barrier_after_copies",
        {tile},
@@ -227,8 +207,8 @@ std::string flattened(const jit::Sources& sources, std::string_view id) {
 const std::vector<Mutation>& mutations() {
   static const std::vector<Mutation> all = [] {
     std::vector<Mutation> made;
-    for (const auto& traps : {shared_memory_traps(), special_value_traps(), vector_traps(), row_traps(),
-                              vector_row_traps(), lanes_store_traps(), held_row_traps(), part_traps()}) {
+    for (const auto& traps : {shared_memory_traps(), special_value_traps(), vector_traps(), row_traps(), tile_traps(),
+                              lanes_traps(), held_row_traps(), part_traps()}) {
       for (const Trap& trap : traps) {
         for (const std::string_view text : trap.configs) {
           Config config = parse_config(text);

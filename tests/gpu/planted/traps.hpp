@@ -40,8 +40,8 @@ struct Trap {
   std::string_view words;
 };
 
-/// Of the ends of rows that lanes store for each other.
-std::vector<Trap> lanes_store_traps();
+/// Of the kernel that holds a row in lanes of a warp.
+std::vector<Trap> lanes_traps();
 
 /// Of the kernels that hold a row, or a part of one, as it was loaded.
 std::vector<Trap> held_row_traps();

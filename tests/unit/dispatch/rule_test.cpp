@@ -35,10 +35,13 @@ TEST_P(Rule, EveryChoiceServesItsShapesWithinTheAccuracyRule) {
   }
 }
 
-TEST_P(Rule, ShortRowsGoToAWarpMiddleOnesToRegistersLongOnesToTheUnboundedVariant) {
-  EXPECT_EQ(choice({DType::f32, 1000, 64}).config, parse_config("v10 THREADS=128 VEC_ITEMS=1"));
-  EXPECT_EQ(choice({DType::f32, 1000, 131}).config, parse_config("v10 THREADS=128 VEC_ITEMS=1"));
-  EXPECT_EQ(choice({DType::f32, 1000, 132}).config, parse_config("v10 THREADS=128 VEC_ITEMS=2"));
+TEST_P(Rule, ShortRowsGoToLanesMiddleOnesToABlockLongOnesToTheUnboundedVariant) {
+  EXPECT_EQ(choice({DType::f32, 1000, 64}).config,
+            parse_config("lanes LANES=16 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=2"));
+  EXPECT_EQ(choice({DType::f32, 1000, 131}).config,
+            parse_config("lanes LANES=16 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=2"));
+  EXPECT_EQ(choice({DType::f32, 1000, 132}).config,
+            parse_config("lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=2"));
   const auto held = [&](std::int64_t N) {
     const Config config = choice({DType::f32, 1000, N}).config;
     EXPECT_EQ(config.variant, "held") << N;

@@ -122,15 +122,15 @@ TEST(Fit, AlignmentClassesHaveThresholdsOfTheirOwn) {
 
 /// A row that begins inside of a vector needs one more than its length: up to the capacity it would be right, and slow.
 TEST(Fit, RowsThatAreNotAlignedEndBeforeTheCapacity) {
-  constexpr char kLanes[] = "lanes LANES=32 ROWS=1 STREAM=1 THREADS=128 VEC_ITEMS=16";
-  Journal journal = sample_journal(std::vector<std::string>{kLanes, kUnboundedFew});
-  measure(journal, {64}, {{1024, {{kLanes, 4}, {kUnboundedFew, 8}}}, {8192, {{kUnboundedFew, 20}}}});
-  measure(journal, {64}, {{1023, {{kLanes, 4}, {kUnboundedFew, 8}}}, {8191, {{kUnboundedFew, 20}}}});
+  constexpr char kRing[] = "ring AHEAD=1 BLOCKS=1 GRID=2 STAGES=2 STREAM=1 THREADS=32 VEC_ITEMS=4";
+  Journal journal = sample_journal(std::vector<std::string>{kRing, kUnboundedFew});
+  measure(journal, {64}, {{1024, {{kRing, 4}, {kUnboundedFew, 8}}}, {8192, {{kUnboundedFew, 20}}}});
+  measure(journal, {64}, {{1023, {{kRing, 4}, {kUnboundedFew, 8}}}, {8191, {{kUnboundedFew, 20}}}});
   EXPECT_THAT(texts(fit(journal, registry(), nullptr).tables[0].bands[0]),
-              ElementsAre("aligned <= 2048 " + name(kLanes), "aligned open " + name(kUnboundedFew),
-                          "unaligned <= 2045 " + name(kLanes), "unaligned open " + name(kUnboundedFew)));
+              ElementsAre("aligned <= 2048 " + name(kRing), "aligned open " + name(kUnboundedFew),
+                          "unaligned <= 2045 " + name(kRing), "unaligned open " + name(kUnboundedFew)));
   // A measurement between the two, of an older journal, counts for nothing.
-  measure(journal, {64}, {{2047, {{kLanes, 1}, {kUnboundedFew, 9}}}});
+  measure(journal, {64}, {{2047, {{kRing, 1}, {kUnboundedFew, 9}}}});
   EXPECT_THAT(texts(fit(journal, registry(), nullptr).tables[0].bands[0]),
               Contains("unaligned open " + name(kUnboundedFew)));
 }
