@@ -3,6 +3,7 @@
 // part again, from the end on, where the caches still hold it, and writes it. No block waits for another, and nothing
 // of a row stays on chip. Reads 2 and writes 1 element per element. M * PARTS slots of workspace. Any N below 2^31 -
 // 2^20. grid.x = PARTS * M.
+#define STREAM_ALL true
 #include "common/compensated.cuh"
 #include "common/exchange.cuh"
 #include "common/launch.cuh"

@@ -3,6 +3,7 @@
 // wait for each other, once, and exchange their states through global memory. They walk over rows where the grid has
 // fewer than parts * M blocks. Reads 1 and writes 1 element per element. Any M; N <= parts * THREADS * (VEC_ITEMS +
 // SHARED_ITEMS) vectors, and less than one more.
+#define STREAM_ALL true
 #include "common/exchange.cuh"
 #include "common/held.cuh"
 

@@ -17,6 +17,9 @@
 #include "common/row.cuh"
 #include "common/vectors.cuh"
 #else
+#if OVER == 4
+#define STREAM_ALL true
+#endif
 #include "common/held.cuh"
 #endif
 #if OVER == 3

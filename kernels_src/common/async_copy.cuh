@@ -8,15 +8,16 @@ __device__ inline unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-// OFFSET elements after `from`. Complete after wait_for_copies() in the thread that asked.
+// OFFSET elements after `from`. Complete after wait_for_copies() in the thread that asked. `streamed`: as for
+// load_vector(), which it is before sm_80.
 template <int OFFSET = 0>
-__device__ inline void copy_vector(uint4* to, const Storage* from) {
+__device__ inline void copy_vector(uint4* to, const Storage* from, [[maybe_unused]] bool streamed = true) {
 #if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.cg.shared.global [%0], [%1 + %2], 16;" ::"r"(shared_address(to)), "l"(from),
                "n"(OFFSET * kElementBytes)
                : "memory");
 #else
-  *to = load_vector<OFFSET>(from);
+  *to = load_vector<OFFSET>(from, streamed);
 #endif
 }
 

@@ -130,7 +130,7 @@ struct Held {
   __device__ static void load_shared(const Loads& from) {
     if constexpr (ITEM < SHARED_ITEMS) {
       if (from.template holds<VEC_ITEMS + ITEM>()) {
-        copy_vector<(VEC_ITEMS + ITEM) * kStride>(&shared(ITEM), from.p);
+        copy_vector<(VEC_ITEMS + ITEM) * kStride>(&shared(ITEM), from.p, from.kStreamed);
       } else {
         shared(ITEM) = all_minus_infinity();
       }
@@ -162,7 +162,7 @@ struct Held {
   __device__ static void store_shared_whole(const Stores& to, Of of_vector) {
     if constexpr (ITEM < SHARED_ITEMS) {
       const uint4 v = of_vector(shared(ITEM));
-      if (to.template holds<VEC_ITEMS + ITEM>()) store_vector<(VEC_ITEMS + ITEM) * kStride>(to.p, v);
+      if (to.template holds<VEC_ITEMS + ITEM>()) store_vector<(VEC_ITEMS + ITEM) * kStride>(to.p, v, to.kStreamed);
       store_shared_whole<ITEM + 1>(to, of_vector);
     }
   }

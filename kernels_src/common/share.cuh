@@ -84,18 +84,18 @@ struct Share {
 
  private:
   static constexpr int kStride = LANES * kVector;
+  static constexpr bool kStreamed = Reach<Storage*, ALIGNED>::kStreamed;
   static constexpr int kBefore = Beside<ALIGNED>::kOfLane;
 
   __device__ static int lane() {
     return static_cast<int>(threadIdx.x) % LANES;
   }
 
-  // Rows that are not ALIGNED share sectors of the cache, which must not leave in between: they are not streamed.
   template <int ITEM = 0>
   __device__ void load_vectors(LoadedShare<ALIGNED>& loaded) const {
     if constexpr (ITEM < VEC_ITEMS) {
       loaded.vectors.v[ITEM] = all_minus_infinity();
-      if (ITEM * LANES < vectors) loaded.vectors.v[ITEM] = load_vector<ITEM * kStride>(x, ALIGNED);
+      if (ITEM * LANES < vectors) loaded.vectors.v[ITEM] = load_vector<ITEM * kStride>(x, kStreamed);
       load_vectors<ITEM + 1>(loaded);
     }
   }
@@ -103,7 +103,7 @@ struct Share {
   template <int ITEM = 0>
   __device__ void store_vectors(const Vectors<VEC_ITEMS, LANES>& softmax) const {
     if constexpr (ITEM < VEC_ITEMS) {
-      if (ITEM * LANES < vectors) store_vector<ITEM * kStride>(y, softmax.v[ITEM], ALIGNED);
+      if (ITEM * LANES < vectors) store_vector<ITEM * kStride>(y, softmax.v[ITEM], kStreamed);
       store_vectors<ITEM + 1>(softmax);
     }
   }

@@ -21,6 +21,12 @@ constexpr int kEdgeThreads = 2 * kVector;  // the block's last ones: for element
 #define BY_LINES false
 #endif
 
+// Whether STREAM is for rows that are not ALIGNED, too. Two of them share a sector of the caches, which each reads and
+// writes a part of, and which must not leave in between. Of long rows that is too little to matter.
+#ifndef STREAM_ALL
+#define STREAM_ALL false
+#endif
+
 // A number of parts that every thread can divide by.
 struct PowerOfTwo {
   unsigned value;
@@ -49,6 +55,8 @@ struct Deal {
 // element where a row leaves it few registers.
 template <typename Pointer, bool ALIGNED>
 struct Reach {
+  static constexpr bool kStreamed = ALIGNED || STREAM_ALL;
+
   Pointer p;       // of the first vector
   int at;          // its place among the slice's vectors
   unsigned count;  // of these

@@ -28,7 +28,9 @@ __device__ inline void store_vector(Storage* p, uint4 v, bool streamed = true) {
                  "r"(v.y), "r"(v.z), "r"(v.w)
                  : "memory");
   } else {
-    *reinterpret_cast<uint4*>(p + OFFSET) = v;
+    asm volatile("st.global.v4.u32 [%0 + %1], {%2, %3, %4, %5};" ::"l"(p), "n"(OFFSET * kElementBytes), "r"(v.x),
+                 "r"(v.y), "r"(v.z), "r"(v.w)
+                 : "memory");
   }
 }
 

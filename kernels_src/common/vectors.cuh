@@ -33,7 +33,7 @@ struct Vectors {
   __device__ void load(const Reach<const Storage*, ALIGNED>& from) {
     if constexpr (ITEM < COUNT) {
       v[ITEM] = all_minus_infinity();
-      if (from.template holds<ITEM>()) v[ITEM] = load_vector<ITEM * kStride>(from.p);
+      if (from.template holds<ITEM>()) v[ITEM] = load_vector<ITEM * kStride>(from.p, from.kStreamed);
       load<ITEM + 1>(from);
     }
   }
@@ -51,7 +51,7 @@ struct Vectors {
   template <int ITEM = 0, bool ALIGNED>
   __device__ void store_whole(const Reach<Storage*, ALIGNED>& to) const {
     if constexpr (ITEM < COUNT) {
-      if (to.template holds<ITEM>()) store_vector<ITEM * kStride>(to.p, v[ITEM]);
+      if (to.template holds<ITEM>()) store_vector<ITEM * kStride>(to.p, v[ITEM], to.kStreamed);
       store_whole<ITEM + 1>(to);
     }
   }

@@ -101,10 +101,11 @@ std::int64_t PartKernel::registers(DType dtype, const Constants& constants) cons
   const std::int64_t few = narrow ? 3 : 4;
   const bool beside_shared = value_of(constants, "SHARED_ITEMS") > 0 && items >= few;
   std::int64_t held = items <= few ? kLeast : of_vector * (narrow ? items + items % 2 : items) + 8;
+  const bool cluster = traits_.exchange == Exchange::cluster;
   constexpr std::int64_t kLeastOfCluster = 40;
-  if (traits_.exchange == Exchange::cluster && items > 3) held = std::max(kLeastOfCluster, held);
-  // Code for aligned rows beside that for others: of f32 these take more than either alone.
-  if (!narrow && items > few && (traits_.exchange == Exchange::cluster || items == 6)) held += 8;
+  if (cluster && items > 3) held = std::max(kLeastOfCluster, held);
+  // Code for aligned rows beside that for others: these take more than either alone.
+  if (cluster ? items > few : !narrow && items == 6) held += 8;
   // A block that walks over rows has its place in them to keep.
   const bool walks = traits_.exchange == Exchange::slots && items >= 2;
   return held + (beside_shared ? 8 : 0) + (walks ? 8 : 0);

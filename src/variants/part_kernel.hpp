@@ -78,7 +78,7 @@ class PartKernel : public Variant {
   Support fits(DType dtype, const Constants& constants, const Target& target) const;
   Constants with_defaults(const Problem& problem, Constants full, std::int64_t threads, const Target& target) const;
   Constants reduce_once_in_parts(ReduceOver over, const Constants& constants) const;
-  bool worthwhile_block(const Constants& constants) const;
+  bool worthwhile_block(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
   /// BLOCKS, STREAM and GRID, as far as they are not set.
   Constants with_derived(DType dtype, Constants constants, const Target& target) const;

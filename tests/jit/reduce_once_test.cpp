@@ -72,8 +72,8 @@ TEST_P(ReduceOnce, LoadsEachVectorReducesAndStoresIt) {
     };
     const Floor all[] = {
         {{of_lanes, dtype}, 4, 3, 0},
-        {held(ReduceOver::block, dtype), 10, 0, 1},
-        {held(ReduceOver::cluster, dtype), 15, 0, 1},
+        {held(ReduceOver::block, dtype), 10, 3, 1},
+        {held(ReduceOver::cluster, dtype), 15, 3, 1},
         {held(ReduceOver::grid, dtype), 15, 0, 1},
     };
     for (const auto& [macros, shuffles, plainly, anew] : all) {

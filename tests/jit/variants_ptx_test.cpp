@@ -142,10 +142,10 @@ TEST_P(VariantsPtx, VectorRowsAreReadAndWrittenOnceBy128BitsWithOneExponentialPe
       held.insert({{"BLOCKS", 4}, {"SHARED_ITEMS", 0}});
       // In the code for rows that are not aligned an element beside the vectors takes two; where it comes last, so does
       // its thread's state.
-      check("held", held, 2 * 3, 0, 2 * (3 * (vector + 2) + 2) + 3);
+      check("held", held, 3, 3, 2 * (3 * (vector + 2) + 2) + 3);
       // Those in shared memory are taken together.
       held["SHARED_ITEMS"] = 4;
-      check("held", held, 2 * 7, 0, 2 * (3 * (vector + 2) + 2 + 4 * vector + 3) + 2);
+      check("held", held, 7, 7, 2 * (3 * (vector + 2) + 2 + 4 * vector + 3) + 2);
     }
   }
 }

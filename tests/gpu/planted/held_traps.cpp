@@ -31,7 +31,7 @@ std::vector<Trap> held_row_traps() {
        {{"at(first - lead)", "at(first)"}},
        Effect::fails,
        kNeighbours},
-      {"output_taken_for_aligned",
+      {"output_vectors_taken_for_aligned",
        {held, held_f16},
        {{"reinterpret_cast<unsigned long long>(p) % 16 == 0", "true"}},
        Effect::fails,

@@ -45,7 +45,7 @@ std::vector<Trap> lanes_traps() {
        {{"if (ITEM * LANES < vectors) store_vector", "if (ITEM * LANES + 1 < vectors) store_vector"}},
        Effect::fails,
        kNotWritten},
-      {"output_taken_for_aligned",
+      {"output_vectors_taken_for_aligned",
        {lanes, few_f16},
        {{"if (ALIGNED || skew_of(y) == 0) {", "if (true) {"}},
        Effect::fails,

@@ -162,7 +162,7 @@ std::vector<Trap> tile_traps() {
        {{"if (same_skew && whole(at)) {", "if (same_skew) {"}},
        Effect::fails,
        kNeighbours},
-      {"output_taken_for_aligned",
+      {"output_vectors_taken_for_aligned",
        {tile},
        {{"if (same_skew && whole(at)) {", "if (whole(at)) {"}},
        Effect::fails,

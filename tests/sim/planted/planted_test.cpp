@@ -104,6 +104,7 @@ constexpr Finding kFindings[] = {
     {"rows_taken_for_aligned", "misaligned global load of 16 bytes at address 0x[0-9a-f]+",
      "reinterpret_cast<const float4*>(row)[k]"},
     {"output_taken_for_aligned", "misaligned global store of 16 bytes at address 0x[0-9a-f]+", "4*>("},
+    {"output_vectors_taken_for_aligned", "misaligned global store of 16 bytes at address 0x[0-9a-f]+", "(v.z)"},
     {"merged_across_warps", "barrier not reached by all threads: 96 of the block's 128 threads wait here",
      "__syncthreads();"},
 };
