@@ -16,16 +16,22 @@ __device__ inline void softmax_rows(const Storage* x, Storage* y, long long M, l
   for (int j = 0; j < ROWS; ++j) shares[j] = Share<ALIGNED>(x, y, first + j * kGroups, M, N);
 
   wait_for_previous_kernel();
-  LoadedShare<ALIGNED> loaded[ROWS];
+  Vectors<VEC_ITEMS, LANES> loaded[ROWS];
+  Beside<ALIGNED> beside[ROWS];
 #pragma unroll
-  for (int j = 0; j < ROWS; ++j) loaded[j] = shares[j].load();
+  for (int j = 0; j < ROWS; ++j) {
+    loaded[j] = shares[j].load();
+    beside[j] = Beside<ALIGNED>(shares[j]);
+  }
   let_next_kernel_start();
 #pragma unroll
   for (int j = 0; j < ROWS; ++j) {
-    const float m = group_max<LANES>(loaded[j].maximum());
-    OpenShare<ALIGNED> row(loaded[j]);
-    const float sum = group_sum<LANES>(row.take_exponentials(m));
-    row.store(shares[j], reciprocal(sum));
+    const float m = group_max<LANES>(beside[j].maximum(shares[j], maximum(loaded[j])));
+    OpenVectors row(loaded[j]);
+    const float sum = row.take_exponentials(m) + beside[j].take_exponentials(shares[j], m);
+    const float scale = reciprocal(group_sum<LANES>(sum));
+    shares[j].store(row.scaled(scale));
+    beside[j].store(shares[j], m, scale);
   }
 }
 

@@ -48,14 +48,19 @@ __device__ inline void reduce_rows(const Storage* x, Storage* y, long long M, lo
   for (int j = 0; j < ROWS; ++j) shares[j] = Share<ALIGNED>(x, y, first + j * kGroups, M, N);
 
   wait_for_previous_kernel();
-  LoadedShare<ALIGNED> loaded[ROWS];
+  Vectors<VEC_ITEMS, LANES> loaded[ROWS];
+  Beside<ALIGNED> beside[ROWS];
 #pragma unroll
-  for (int j = 0; j < ROWS; ++j) loaded[j] = shares[j].load();
+  for (int j = 0; j < ROWS; ++j) {
+    loaded[j] = shares[j].load();
+    beside[j] = Beside<ALIGNED>(shares[j]);
+  }
   let_next_kernel_start();
 #pragma unroll
   for (int j = 0; j < ROWS; ++j) {
-    const float m = group_max<LANES>(loaded[j].maximum());
-    OpenShare<ALIGNED>(loaded[j]).store(shares[j], m);
+    const float m = group_max<LANES>(beside[j].maximum(shares[j], maximum(loaded[j])));
+    shares[j].store(OpenVectors(loaded[j]).scaled(m));
+    beside[j].store_times(shares[j], m);
   }
 }
 

@@ -23,8 +23,11 @@ __shared__ Storage held_edges[kEdgeThreads];
 
 constexpr int kSlots = THREADS * (VEC_ITEMS + SHARED_ITEMS);  // of the block, for vectors
 
-// Whether a thread has registers to spare while it holds its vectors.
-constexpr bool kRoomy = 65536 / (THREADS * BLOCKS) >= 5 * VEC_ITEMS + 30;
+// Registers of a thread: an SM has four schedulers with 16384 each for the whole warps that they have, by eights.
+constexpr int kRegisters = 16384 / ((kWarps * BLOCKS + 3) / 4 * kWarp) / 8 * 8;
+
+// Whether a thread has some to spare while it holds its vectors.
+constexpr bool kRoomy = kRegisters >= 5 * VEC_ITEMS + 30;
 
 // Keeps the compiler from reading the next vector before this one is done with: it would have no registers for it.
 __device__ inline void one_at_a_time() {

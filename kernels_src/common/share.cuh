@@ -8,31 +8,12 @@
 #include "common/exponential.cuh"
 #include "common/vectors.cuh"
 
-template <bool ALIGNED>
-struct Beside {
-  static constexpr int kOfLane = ALIGNED ? 0 : (kVector + LANES - 1) / LANES;  // before the vectors; as many after them
-  static constexpr int kCount = 2 * kOfLane;
-  static constexpr int kPlaces = kCount > 0 ? kCount : 1;  // no array has none
-};
-
-// As it was loaded; -inf in the place of what the row does not have.
-template <bool ALIGNED>
-struct LoadedShare {
-  Vectors<VEC_ITEMS, LANES> vectors;
-  Storage beside[Beside<ALIGNED>::kPlaces];
-
-  // Its largest element. A NaN is dropped, as by fmaxf.
-  __device__ float maximum() const {
-    float m = ::maximum(vectors);
-#pragma unroll
-    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) m = fmaxf(m, Type::load(beside[k]));
-    return m;
-  }
-};
-
-// Where it lies.
+// Where a share lies.
 template <bool ALIGNED>
 struct Share {
+  // Elements of a lane before the vectors, and as many after them.
+  static constexpr int kBeside = ALIGNED ? 0 : (kVector + LANES - 1) / LANES;
+
   const Storage* x;  // of the lane's first vector
   Storage* y;
   int vectors;        // of the row, from the lane's first one on
@@ -56,14 +37,10 @@ struct Share {
     __builtin_assume(__isGlobal(y));
   }
 
-  __device__ LoadedShare<ALIGNED> load() const {
-    LoadedShare<ALIGNED> loaded;
+  // -inf in the place of what the row does not have.
+  __device__ Vectors<VEC_ITEMS, LANES> load() const {
+    Vectors<VEC_ITEMS, LANES> loaded;
     load_vectors(loaded);
-#pragma unroll
-    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) {
-      loaded.beside[k] = Type::from_bits(Type::kMinusInfinity);
-      if (has_beside(k)) loaded.beside[k] = x[position(k)];
-    }
     return loaded;
   }
 
@@ -78,24 +55,28 @@ struct Share {
     }
   }
 
-  __device__ void store_beside(int k, float v) const {
-    if (has_beside(k)) y[position(k)] = Type::store(v);
+  // Of the lane's elements beside the vectors, by their number: whether the row has it, and its distance from x or y.
+  __device__ bool has_beside(int k) const {
+    return k < kBeside ? k * LANES + lane() < before : (k - kBeside) * LANES + lane() < after;
+  }
+  __device__ int position(int k) const {
+    return k < kBeside ? k * LANES + lane() - before - lane() * kVector
+                       : (k - kBeside) * LANES + lane() + vectors * kVector;
   }
 
  private:
   static constexpr int kStride = LANES * kVector;
   static constexpr bool kStreamed = Reach<Storage*, ALIGNED>::kStreamed;
-  static constexpr int kBefore = Beside<ALIGNED>::kOfLane;
 
   __device__ static int lane() {
     return static_cast<int>(threadIdx.x) % LANES;
   }
 
   template <int ITEM = 0>
-  __device__ void load_vectors(LoadedShare<ALIGNED>& loaded) const {
+  __device__ void load_vectors(Vectors<VEC_ITEMS, LANES>& loaded) const {
     if constexpr (ITEM < VEC_ITEMS) {
-      loaded.vectors.v[ITEM] = all_minus_infinity();
-      if (ITEM * LANES < vectors) loaded.vectors.v[ITEM] = load_vector<ITEM * kStride>(x, kStreamed);
+      loaded.v[ITEM] = all_minus_infinity();
+      if (ITEM * LANES < vectors) loaded.v[ITEM] = load_vector<ITEM * kStride>(x, kStreamed);
       load_vectors<ITEM + 1>(loaded);
     }
   }
@@ -107,28 +88,106 @@ struct Share {
       store_vectors<ITEM + 1>(softmax);
     }
   }
+};
 
-  // Of the lane's elements beside the vectors, by their number: whether the row has it, and its distance from x or y.
-  __device__ bool has_beside(int k) const {
-    return k < kBefore ? k * LANES + lane() < before : (k - kBefore) * LANES + lane() < after;
+// A lane's elements beside the vectors. Several before them and after them, of fewer lanes than a vector has elements,
+// are read again each time: registers for so many would leave fewer threads for aligned rows, which such lanes are for.
+template <bool ALIGNED, int COUNT = Share<ALIGNED>::kBeside>
+struct Beside {
+  Beside() = default;
+  __device__ explicit Beside(const Share<ALIGNED>& /*share*/) {}
+
+  // The largest of them and m. A NaN is dropped, as by fmaxf.
+  __device__ float maximum(const Share<ALIGNED>& share, float m) const {
+    for_each(share, [&](int at) { m = fmaxf(m, Type::load(share.x[at])); });
+    return m;
   }
-  __device__ int position(int k) const {
-    return k < kBefore ? k * LANES + lane() - before - lane() * kVector
-                       : (k - kBefore) * LANES + lane() + vectors * kVector;
+
+  // The sum of their exponentials.
+  __device__ float take_exponentials(const Share<ALIGNED>& share, float m) {
+    float sum = 0;
+    for_each(share, [&](int at) { sum += exponential(Type::load(share.x[at]) - m); });
+    return sum;
+  }
+
+  // The exponentials times `scale`.
+  __device__ void store(const Share<ALIGNED>& share, float m, float scale) const {
+    for_each(share, [&](int at) { share.y[at] = Type::store(exponential(Type::load(share.x[at]) - m) * scale); });
+  }
+
+  // The elements themselves times `scale`.
+  __device__ void store_times(const Share<ALIGNED>& share, float scale) const {
+    for_each(share, [&](int at) { share.y[at] = Type::store(Type::load(share.x[at]) * scale); });
+  }
+
+ private:
+  template <typename Of>
+  __device__ static void for_each(const Share<ALIGNED>& share, Of of_position) {
+#pragma unroll 1
+    for (int k = 0; k < 2 * COUNT; ++k) {
+      if (share.has_beside(k)) of_position(share.position(k));
+    }
   }
 };
 
-// Its elements as floats.
+// One before them and one after them.
 template <bool ALIGNED>
-struct OpenShare {
-  float v[VEC_ITEMS][kVector];
-  float beside[Beside<ALIGNED>::kPlaces];
+struct Beside<ALIGNED, 1> {
+  Storage loaded[2];  // -inf in the place of what the row does not have
+  float exponentials[2];
 
-  __device__ explicit OpenShare(const LoadedShare<ALIGNED>& loaded) {
+  Beside() = default;
+  __device__ explicit Beside(const Share<ALIGNED>& share) {
 #pragma unroll
-    for (int i = 0; i < VEC_ITEMS; ++i) unpack(loaded.vectors.v[i], v[i]);
+    for (int k = 0; k < 2; ++k) {
+      loaded[k] = Type::from_bits(Type::kMinusInfinity);
+      if (share.has_beside(k)) loaded[k] = share.x[share.position(k)];
+    }
+  }
+
+  __device__ float maximum(const Share<ALIGNED>& /*share*/, float m) const {
+    return fmaxf(m, fmaxf(Type::load(loaded[0]), Type::load(loaded[1])));
+  }
+
+  __device__ float take_exponentials(const Share<ALIGNED>& /*share*/, float m) {
+    exponentials[0] = exponential(Type::load(loaded[0]) - m);
+    exponentials[1] = exponential(Type::load(loaded[1]) - m);
+    return exponentials[0] + exponentials[1];
+  }
+
+  __device__ void store(const Share<ALIGNED>& share, float /*m*/, float scale) const {
 #pragma unroll
-    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) beside[k] = Type::load(loaded.beside[k]);
+    for (int k = 0; k < 2; ++k) {
+      if (share.has_beside(k)) share.y[share.position(k)] = Type::store(exponentials[k] * scale);
+    }
+  }
+
+  __device__ void store_times(const Share<ALIGNED>& share, float scale) const {
+#pragma unroll
+    for (int k = 0; k < 2; ++k) {
+      if (share.has_beside(k)) share.y[share.position(k)] = Type::store(Type::load(loaded[k]) * scale);
+    }
+  }
+};
+
+// None.
+template <bool ALIGNED>
+struct Beside<ALIGNED, 0> {
+  Beside() = default;
+  __device__ explicit Beside(const Share<ALIGNED>& /*share*/) {}
+  __device__ float maximum(const Share<ALIGNED>& /*share*/, float m) const { return m; }
+  __device__ float take_exponentials(const Share<ALIGNED>& /*share*/, float /*m*/) const { return 0; }
+  __device__ void store(const Share<ALIGNED>& /*share*/, float /*m*/, float /*scale*/) const {}
+  __device__ void store_times(const Share<ALIGNED>& /*share*/, float /*scale*/) const {}
+};
+
+// The elements of a share's vectors as floats.
+struct OpenVectors {
+  float v[VEC_ITEMS][kVector];
+
+  __device__ explicit OpenVectors(const Vectors<VEC_ITEMS, LANES>& loaded) {
+#pragma unroll
+    for (int i = 0; i < VEC_ITEMS; ++i) unpack(loaded.v[i], v[i]);
   }
 
   // Replaces elements by exponential(element - m). The sum of these, by four chains of additions, so that none is
@@ -143,26 +202,19 @@ struct OpenShare {
         sum[k % 4] += v[i][k];
       }
     }
-#pragma unroll
-    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) {
-      beside[k] = exponential(beside[k] - m);
-      sum[k % 4] += beside[k];
-    }
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
   }
 
-  // Times `scale`, to where the share lies.
-  __device__ void store(const Share<ALIGNED>& share, float scale) const {
-    Vectors<VEC_ITEMS, LANES> scaled;
+  // Times `scale`, as they are stored.
+  __device__ Vectors<VEC_ITEMS, LANES> scaled(float scale) const {
+    Vectors<VEC_ITEMS, LANES> result;
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float of_vector[kVector];
 #pragma unroll
       for (int k = 0; k < kVector; ++k) of_vector[k] = v[i][k] * scale;
-      scaled.v[i] = pack(of_vector);
+      result.v[i] = pack(of_vector);
     }
-    share.store(scaled);
-#pragma unroll
-    for (int k = 0; k < Beside<ALIGNED>::kCount; ++k) share.store_beside(k, beside[k] * scale);
+    return result;
   }
 };
