@@ -184,6 +184,23 @@ TEST(Fit, BeyondACapacityWhatServesTheNextLengthCountsThoughItWasNotTriedBefore)
   EXPECT_NEAR(*band.thresholds[1].margin_pct, 66.7, 1e-9) << "20/12, where both were timed";
 }
 
+/// One of which most threads would be idle is not as good as at the length that it is for.
+TEST(Fit, BeyondACapacityWhatWasTriedCountsForMoreThanWhatServesTheNextLength) {
+  constexpr char kLonger[] = "v7 THREADS=128 VEC_ITEMS=4";
+  Journal journal = sample_journal(std::vector<std::string>{kWarp, kLonger, kBlock, kUnboundedFew});
+  measure(journal, {64},
+          {{1024, {{kWarp, 4}, {kLonger, 4.02}, {kUnboundedFew, 8}}}, {4096, {{kBlock, 12}, {kUnboundedFew, 20}}}});
+  EXPECT_THAT(
+      texts(fit(journal, registry(), nullptr).tables[0].bands[0]),
+      ElementsAre("any <= 2048 " + name(kLonger), "any <= 4099 " + name(kBlock), "any open " + name(kUnboundedFew)));
+  // Where it takes 1.3 times as long, it is still better than what takes twice as long.
+  journal.measurements.clear();
+  measure(journal, {64}, {{1024, {{kWarp, 4}, {kLonger, 9}, {kUnboundedFew, 9}}}, {4096, {{kBlock, 12}}}});
+  EXPECT_THAT(
+      texts(fit(journal, registry(), nullptr).tables[0].bands[0]),
+      ElementsAre("any <= 1027 " + name(kWarp), "any <= 4099 " + name(kBlock), "any open " + name(kUnboundedFew)));
+}
+
 TEST(Fit, WithinTheTieTheSimplerIsKept) {
   Journal journal = sample_journal(std::vector<std::string>{kBlock, kScalar, kUnboundedFew});
   const auto choice = [&](double scalar_us, double tie_pct) {
