@@ -180,15 +180,18 @@ TEST_P(VariantsPtx, VectorRowsAtTheLimitOfRegistersStayThere) {
   }
 }
 
-/// Of those that hold as many vectors, the one whose blocks leave a thread the fewest registers.
+/// Of those that hold as many vectors, the one whose blocks leave a thread the fewest registers; and of those with
+/// vectors in shared memory the ones whose warps don't divide by an SM's four schedulers, which leave fewer than their
+/// number of threads says.
 std::vector<Constants> tightest(const std::vector<Constants>& configs) {
   std::map<std::pair<std::int64_t, std::int64_t>, Constants> found;
+  std::vector<Constants> result;
   for (const Constants& one : configs) {
     const auto threads = [](const Constants& of) { return of.at("THREADS") * of.at("BLOCKS"); };
     const auto [at, is_new] = found.try_emplace({one.at("VEC_ITEMS"), one.at("SHARED_ITEMS")}, one);
     if (!is_new && threads(one) > threads(at->second)) at->second = one;
+    if (one.at("SHARED_ITEMS") > 0 && threads(one) % 128 != 0) result.push_back(one);
   }
-  std::vector<Constants> result;
   for (const auto& [items, one] : found) result.push_back(one);
   return result;
 }
