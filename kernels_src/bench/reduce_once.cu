@@ -8,7 +8,6 @@
 // element per element. No softmax, so that no table may have it.
 #if OVER == 0
 #include "common/group.cuh"
-#include "common/launch.cuh"
 #include "common/share.cuh"
 #elif OVER == 1
 #include "common/async_copy.cuh"
@@ -38,30 +37,14 @@ __device__ inline uint4 times(const uint4& vector, float factor) {
 
 #if OVER == 0
 
-constexpr int kGroups = THREADS / LANES;  // of the block
-
 template <bool ALIGNED>
 __device__ inline void reduce_rows(const Storage* x, Storage* y, long long M, long long N) {
-  const long long first = static_cast<long long>(blockIdx.x) * (kGroups * ROWS) + threadIdx.x / LANES;
-  Share<ALIGNED> shares[ROWS];
-#pragma unroll
-  for (int j = 0; j < ROWS; ++j) shares[j] = Share<ALIGNED>(x, y, first + j * kGroups, M, N);
-
-  wait_for_previous_kernel();
-  Vectors<VEC_ITEMS, LANES> loaded[ROWS];
-  Beside<ALIGNED> beside[ROWS];
-#pragma unroll
-  for (int j = 0; j < ROWS; ++j) {
-    loaded[j] = shares[j].load();
-    beside[j] = Beside<ALIGNED>(shares[j]);
-  }
-  let_next_kernel_start();
-#pragma unroll
-  for (int j = 0; j < ROWS; ++j) {
-    const float m = group_max<LANES>(beside[j].maximum(shares[j], maximum(loaded[j])));
-    shares[j].store(OpenVectors(loaded[j]).scaled(m));
-    beside[j].store_times(shares[j], m);
-  }
+  for_each_row<ALIGNED>(x, y, M, N,
+                        [](const Share<ALIGNED>& share, const LaneVectors& loaded, const Beside<ALIGNED>& beside) {
+                          const float m = group_max<LANES>(beside.maximum(share, maximum(loaded)));
+                          OpenVectors(loaded).scaled(m).store(share.stores());
+                          beside.store_times(share, m);
+                        });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)

@@ -6,7 +6,27 @@
 #pragma once
 
 #include "common/exponential.cuh"
+#include "common/launch.cuh"
 #include "common/vectors.cuh"
+
+// Where a lane's vectors lie: as a Reach, of a row by LANES.
+template <typename Pointer, bool ALIGNED>
+struct LaneReach {
+  static constexpr bool kStreamed = Reach<Pointer, ALIGNED>::kStreamed;
+
+  Pointer p;    // of the first vector
+  int vectors;  // of the row, from that one on
+
+  template <int ITEM>
+  __device__ bool holds() const {
+    return holds(ITEM);
+  }
+  __device__ bool holds(int item) const { return item * LANES < vectors; }
+  // Where one is, all are.
+  __device__ bool aligned() const { return ALIGNED || skew_of(p) == 0; }
+};
+
+using LaneVectors = Vectors<VEC_ITEMS, LANES>;
 
 // Where a share lies.
 template <bool ALIGNED>
@@ -37,23 +57,8 @@ struct Share {
     __builtin_assume(__isGlobal(y));
   }
 
-  // -inf in the place of what the row does not have.
-  __device__ Vectors<VEC_ITEMS, LANES> load() const {
-    Vectors<VEC_ITEMS, LANES> loaded;
-    load_vectors(loaded);
-    return loaded;
-  }
-
-  __device__ void store(const Vectors<VEC_ITEMS, LANES>& softmax) const {
-    if (ALIGNED || skew_of(y) == 0) {
-      store_vectors(softmax);
-    } else {
-#pragma unroll 1
-      for (int i = 0; i < VEC_ITEMS; ++i) {
-        if (i * LANES < vectors) store_elements(y + i * kStride, item_of(softmax.v, i));
-      }
-    }
-  }
+  __device__ LaneReach<const Storage*, ALIGNED> loads() const { return {x, vectors}; }
+  __device__ LaneReach<Storage*, ALIGNED> stores() const { return {y, vectors}; }
 
   // Of the lane's elements beside the vectors, by their number: whether the row has it, and its distance from x or y.
   __device__ bool has_beside(int k) const {
@@ -65,29 +70,7 @@ struct Share {
   }
 
  private:
-  static constexpr int kStride = LANES * kVector;
-  static constexpr bool kStreamed = Reach<Storage*, ALIGNED>::kStreamed;
-
-  __device__ static int lane() {
-    return static_cast<int>(threadIdx.x) % LANES;
-  }
-
-  template <int ITEM = 0>
-  __device__ void load_vectors(Vectors<VEC_ITEMS, LANES>& loaded) const {
-    if constexpr (ITEM < VEC_ITEMS) {
-      loaded.v[ITEM] = all_minus_infinity();
-      if (ITEM * LANES < vectors) loaded.v[ITEM] = load_vector<ITEM * kStride>(x, kStreamed);
-      load_vectors<ITEM + 1>(loaded);
-    }
-  }
-
-  template <int ITEM = 0>
-  __device__ void store_vectors(const Vectors<VEC_ITEMS, LANES>& softmax) const {
-    if constexpr (ITEM < VEC_ITEMS) {
-      if (ITEM * LANES < vectors) store_vector<ITEM * kStride>(y, softmax.v[ITEM], kStreamed);
-      store_vectors<ITEM + 1>(softmax);
-    }
-  }
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % LANES; }
 };
 
 // A lane's elements beside the vectors. Several before them and after them, of fewer lanes than a vector has elements,
@@ -185,7 +168,7 @@ struct Beside<ALIGNED, 0> {
 struct OpenVectors {
   float v[VEC_ITEMS][kVector];
 
-  __device__ explicit OpenVectors(const Vectors<VEC_ITEMS, LANES>& loaded) {
+  __device__ explicit OpenVectors(const LaneVectors& loaded) {
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) unpack(loaded.v[i], v[i]);
   }
@@ -206,8 +189,8 @@ struct OpenVectors {
   }
 
   // Times `scale`, as they are stored.
-  __device__ Vectors<VEC_ITEMS, LANES> scaled(float scale) const {
-    Vectors<VEC_ITEMS, LANES> result;
+  __device__ LaneVectors scaled(float scale) const {
+    LaneVectors result;
 #pragma unroll
     for (int i = 0; i < VEC_ITEMS; ++i) {
       float of_vector[kVector];
@@ -218,3 +201,26 @@ struct OpenVectors {
     return result;
   }
 };
+
+// of_row(share, vectors, elements beside them) for each of the ROWS rows that a group of lanes has, THREADS / LANES
+// apart, all of which are on their way before the first is due.
+template <bool ALIGNED, typename Of>
+__device__ inline void for_each_row(const Storage* x, Storage* y, long long M, long long N, Of of_row) {
+  constexpr int kGroups = THREADS / LANES;  // of the block
+  const long long first = static_cast<long long>(blockIdx.x) * (kGroups * ROWS) + threadIdx.x / LANES;
+  Share<ALIGNED> shares[ROWS];
+#pragma unroll
+  for (int j = 0; j < ROWS; ++j) shares[j] = Share<ALIGNED>(x, y, first + j * kGroups, M, N);
+
+  wait_for_previous_kernel();
+  LaneVectors loaded[ROWS];
+  Beside<ALIGNED> beside[ROWS];
+#pragma unroll
+  for (int j = 0; j < ROWS; ++j) {
+    loaded[j].load(shares[j].loads());
+    beside[j] = Beside<ALIGNED>(shares[j]);
+  }
+  let_next_kernel_start();
+#pragma unroll
+  for (int j = 0; j < ROWS; ++j) of_row(shares[j], loaded[j], beside[j]);
+}

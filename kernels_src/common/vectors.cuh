@@ -1,4 +1,5 @@
-// COUNT vectors of a thread: number `first` of a slice, and those STRIDE after one another from there.
+// COUNT vectors of a thread: number `first` of a slice, and those STRIDE after one another from there. A Reach says
+// where they lie, or what has its members.
 #pragma once
 
 #include "common/slice.cuh"
@@ -29,8 +30,8 @@ struct Vectors {
   uint4 v[COUNT];
 
   // -inf in the place of what the slice does not have.
-  template <int ITEM = 0, bool ALIGNED>
-  __device__ void load(const Reach<const Storage*, ALIGNED>& from) {
+  template <int ITEM = 0, typename Loads>
+  __device__ void load(const Loads& from) {
     if constexpr (ITEM < COUNT) {
       v[ITEM] = all_minus_infinity();
       if (from.template holds<ITEM>()) v[ITEM] = load_vector<ITEM * kStride>(from.p, from.kStreamed);
@@ -38,8 +39,8 @@ struct Vectors {
     }
   }
 
-  template <bool ALIGNED>
-  __device__ void store(const Reach<Storage*, ALIGNED>& to) const {
+  template <typename Stores>
+  __device__ void store(const Stores& to) const {
     if (to.aligned()) {
       store_whole(to);
     } else {
@@ -48,8 +49,8 @@ struct Vectors {
   }
 
  private:
-  template <int ITEM = 0, bool ALIGNED>
-  __device__ void store_whole(const Reach<Storage*, ALIGNED>& to) const {
+  template <int ITEM = 0, typename Stores>
+  __device__ void store_whole(const Stores& to) const {
     if constexpr (ITEM < COUNT) {
       if (to.template holds<ITEM>()) store_vector<ITEM * kStride>(to.p, v[ITEM], to.kStreamed);
       store_whole<ITEM + 1>(to);
@@ -57,8 +58,8 @@ struct Vectors {
   }
 
   // That code is there once: unrolled, its addresses would take the registers of the vectors.
-  template <bool ALIGNED>
-  __device__ void store_by_elements(const Reach<Storage*, ALIGNED>& to) const {
+  template <typename Stores>
+  __device__ void store_by_elements(const Stores& to) const {
 #pragma unroll 1
     for (int item = 0; item < COUNT; ++item) {
       if (to.holds(item)) store_elements(to.p + item * kStride, item_of(v, item));

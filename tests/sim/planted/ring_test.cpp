@@ -75,6 +75,12 @@ TEST(RingTraps, SlotsAreLookedAtUntilAllHaveTheLaunchsTag) {
               HasSubstr("deadlock"));
 }
 
+TEST(RingTraps, ARowThatItsStagesHaveNoRoomForGoesByElements) {
+  EXPECT_THAT(reason(parse_config(kRing), {{"const bool covered = skew_of(begin) + static_cast<int>(N) <= capacity;",
+                                            "const bool covered = true;"}}),
+              HasSubstr("shared memory race"));
+}
+
 TEST(RingTraps, ACopyHasItsBytesNamed) {
   EXPECT_THAT(reason(parse_config(kRing), {{"loaded[stage].arm(bytes);", "loaded[stage].arm(bytes + 16);"}}),
               HasSubstr("deadlock"));
