@@ -49,6 +49,15 @@ bool Workspaces::take(Slot& slot, const StreamUse& use) noexcept {
   return true;
 }
 
+Workspaces::Slot* Workspaces::take_spare(Purpose purpose, const StreamUse& use, std::int64_t bytes,
+                                         std::uint64_t context, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    Slot& slot = slots_->all[i];
+    if (slot.purpose == purpose && slot.context == context && slot.bytes >= bytes && take(slot, use)) return &slot;
+  }
+  return nullptr;
+}
+
 void Workspaces::give_back(void* slot) noexcept {
   auto& one = *static_cast<Slot*>(slot);
   const std::shared_ptr<Slots> keeper = std::move(one.keeper);  // may be the last to hold the slot
@@ -63,18 +72,15 @@ DevicePtr Workspaces::find(Stream stream, std::int64_t bytes) {
     const Slot& slot = slots_->all[i];
     if (belongs(slot, use) && slot.bytes >= bytes) return slot.pointer;
   }
-  const Purpose purpose = use.capture == 0 ? Purpose::stream : Purpose::capture;
   const std::uint64_t context = backend_.current_context();
-  for (std::size_t i = 0; i < count; ++i) {
-    Slot& slot = slots_->all[i];
-    if (slot.purpose != purpose || slot.context != context || slot.bytes < bytes || !take(slot, use)) continue;
-    if (use.capture != 0) {
-      slot.keeper = slots_;
-      backend_.when_destroyed(use.graph, &Workspaces::give_back, &slot);
-    }
-    return slot.pointer;
-  }
-  return 0;
+  const Purpose for_good = use.capture == 0 ? Purpose::stream : Purpose::capture;
+  if (const Slot* slot = take_spare(for_good, use, bytes, context, count)) return slot->pointer;
+  if (use.capture == 0) return 0;
+  Slot* const lent = take_spare(Purpose::loan, use, bytes, context, count);
+  if (!lent) return 0;
+  lent->keeper = slots_;
+  backend_.when_destroyed(use.graph, &Workspaces::give_back, lent);
+  return lent->pointer;
 }
 
 DevicePtr Workspaces::reserve(Stream stream, std::int64_t bytes) {
@@ -86,8 +92,17 @@ DevicePtr Workspaces::reserve(Stream stream, std::int64_t bytes) {
     found = find(stream, bytes);
   }
   add(Purpose::stream, bytes, context, spares(kStreamSpares, rounded_up(bytes)));
-  add(Purpose::capture, bytes, context, spares(kCaptureSpares, rounded_up(bytes)));
+  const std::size_t more = kMostOfCaptures - number_of(Purpose::capture);
+  add(Purpose::capture, bytes, context, std::min(more, spares(kCaptureSpares, rounded_up(bytes))));
+  add(Purpose::loan, bytes, context, spares(kLoanSpares, rounded_up(bytes)));
   return found;
+}
+
+std::size_t Workspaces::number_of(Purpose purpose) const noexcept {
+  const std::size_t count = slots_->count.load(std::memory_order_relaxed);
+  return static_cast<std::size_t>(std::count_if(slots_->all.begin(),
+                                                slots_->all.begin() + static_cast<std::ptrdiff_t>(count),
+                                                [&](const Slot& slot) { return slot.purpose == purpose; }));
 }
 
 /// Allocates what is missing of so many spares.

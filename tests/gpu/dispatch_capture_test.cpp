@@ -110,6 +110,24 @@ TEST_P(GpuCapture, EveryWayOfLaunchingReplaysRight) {
   }
 }
 
+/// More than have a workspace for good, and more than have one on loan at a time.
+TEST_P(GpuCapture, GraphsOneAfterAnotherReplayRight) {
+  ASSERT_TRUE(
+      Dispatcher::create({"", "ring AHEAD=2 BLOCKS=4 GRID=264 STAGES=3 STREAM=1 THREADS=64 VEC_ITEMS=1"}, dispatcher_)
+          .ok());
+  const Status before = dispatch(matrix_, stream_.get());
+  ASSERT_TRUE(before.ok()) << before.message();
+  ASSERT_EQ(cudaStreamSynchronize(stream_.get()), cudaSuccess);
+  for (int i = 0; i < 100; ++i) {
+    Matrix replayed(*device_, kM, kN);
+    begin();
+    const Status captured = dispatch(replayed, stream_.get());
+    end_and_run(1);
+    ASSERT_TRUE(captured.ok()) << i << ": " << captured.message();
+    EXPECT_EQ(replayed.wrong(captured), "") << i;
+  }
+}
+
 TEST_P(GpuCapture, ColdWorkOfAnotherThreadLeavesACaptureIntact) {
   const Problem problem{DType::f32, kM, kN};
   ASSERT_TRUE(dispatcher_.prewarm(&problem, 1).ok());

@@ -14,6 +14,9 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
+/// That get a workspace of a first prewarm().
+constexpr std::size_t kCaptures = runtime::Workspaces::kCaptureSpares + runtime::Workspaces::kLoanSpares;
+
 /// v10 of the product, whose launches need what `add_needs` adds to their geometry.
 class Needy : public Variant {
  public:
@@ -131,8 +134,8 @@ TEST_F(LaunchNeeds, CaptureTakesAReservedOneAndThenAnotherKernel) {
   dispatcher_->prewarm(problems());
   const int allocated = backend_.allocations;
   backend_.capturing.insert(capturing_stream());
-  std::vector<FakeBackend::Graph> graphs(runtime::Workspaces::kCaptureSpares + 1);
-  for (std::size_t i = 0; i < runtime::Workspaces::kCaptureSpares; ++i) {
+  std::vector<FakeBackend::Graph> graphs(kCaptures + 1);
+  for (std::size_t i = 0; i < kCaptures; ++i) {
     backend_.graph_under_way = &graphs[i];
     ++backend_.capture_id;
     ASSERT_EQ(dispatch(8, capturing_stream()), "v10") << i;
@@ -141,7 +144,7 @@ TEST_F(LaunchNeeds, CaptureTakesAReservedOneAndThenAnotherKernel) {
   ++backend_.capture_id;
   EXPECT_EQ(dispatch(8, capturing_stream()), "v7") << "prewarm made a kernel without a workspace warm";
   EXPECT_EQ(launches_.back().workspace, 0U);
-  graphs[3].destroy();
+  graphs[kCaptures - 1].destroy();
   EXPECT_EQ(dispatch(8, capturing_stream()), "v10");
   EXPECT_EQ(backend_.allocations, allocated);
   EXPECT_EQ(backend_.cold_runs, 1);
@@ -152,7 +155,7 @@ TEST_F(LaunchNeeds, CaptureWithNothingLeftSaysWhatToDo) {
   need_workspace();
   dispatch();
   backend_.capturing.insert(capturing_stream());
-  std::vector<FakeBackend::Graph> graphs(runtime::Workspaces::kCaptureSpares + 1);
+  std::vector<FakeBackend::Graph> graphs(kCaptures + 1);
   for (FakeBackend::Graph& graph : graphs) {
     backend_.graph_under_way = &graph;
     ++backend_.capture_id;

@@ -33,6 +33,18 @@ class WorkspacesTest : public ::testing::Test {
     end_capture();
     return found;
   }
+  /// Captures that take all that captures may have for good.
+  std::set<DevicePtr> take_those_of_captures() {
+    std::set<DevicePtr> taken;
+    for (std::size_t i = 0; i < Workspaces::kCaptureSpares; ++i) {
+      FakeBackend::Graph graph;
+      taken.insert(captured(stream(1), graph));
+      EXPECT_TRUE(graph.on_destruction.empty());
+    }
+    EXPECT_EQ(taken.size(), Workspaces::kCaptureSpares);
+    EXPECT_FALSE(taken.contains(0));
+    return taken;
+  }
 
   FakeBackend backend_;
   std::unique_ptr<Workspaces> workspaces_ = std::make_unique<Workspaces>(backend_, backend_.device(0));
@@ -99,11 +111,24 @@ TEST_F(WorkspacesTest, HugeOnesAreFewSpares) {
   EXPECT_EQ(workspaces_->find(stream(2), bytes), 0U);
 }
 
-TEST_F(WorkspacesTest, CapturedGraphKeepsItsOwnUntilItIsDestroyed) {
+TEST_F(WorkspacesTest, FirstCapturesHaveTheirsForGood) {
   const DevicePtr of_stream = workspaces_->reserve(stream(1), 100);
+  FakeBackend::Graph first, second;
+  const DevicePtr a = captured(stream(1), first);
+  EXPECT_TRUE(first.on_destruction.empty()) << "an object in the graph makes its launches longer";
+  first.destroy();
+  const DevicePtr b = captured(stream(1), second);
+  EXPECT_EQ((std::set{of_stream, a, b, DevicePtr{0}}).size(), 4U);
+  EXPECT_EQ(workspaces_->find(stream(1), 100), of_stream);
+}
+
+TEST_F(WorkspacesTest, LaterCapturesHaveTheirsUntilTheGraphIsDestroyed) {
+  const DevicePtr of_stream = workspaces_->reserve(stream(1), 100);
+  std::set<DevicePtr> others = take_those_of_captures();
   FakeBackend::Graph first, second, third;
   const DevicePtr a = captured(stream(1), first), b = captured(stream(1), second);
-  EXPECT_EQ((std::set{of_stream, a, b, DevicePtr{0}}).size(), 4U);
+  others.insert({of_stream, a, b, DevicePtr{0}});
+  EXPECT_EQ(others.size(), Workspaces::kCaptureSpares + 4);
   EXPECT_EQ(workspaces_->find(stream(1), 100), of_stream);
   first.destroy();
   EXPECT_EQ(captured(stream(1), third), a) << "free again";
@@ -111,8 +136,28 @@ TEST_F(WorkspacesTest, CapturedGraphKeepsItsOwnUntilItIsDestroyed) {
   third.destroy();
 }
 
+TEST_F(WorkspacesTest, CapturesHaveNoMoreThanTheMostForGood) {
+  workspaces_->reserve({}, 100);
+  std::size_t for_good = 0;
+  for (; for_good <= Workspaces::kMostOfCaptures; ++for_good) {
+    FakeBackend::Graph graph;
+    ASSERT_NE(captured(stream(1), graph), 0U);
+    const bool lent = !graph.on_destruction.empty();
+    graph.destroy();
+    if (lent) break;
+    workspaces_->reserve({}, 100);
+  }
+  EXPECT_EQ(for_good, Workspaces::kMostOfCaptures);
+  for (int i = 0; i < 1000; ++i) {
+    FakeBackend::Graph graph;
+    ASSERT_NE(captured(stream(1), graph), 0U) << i << ": captures may follow one another without end";
+    graph.destroy();
+  }
+}
+
 TEST_F(WorkspacesTest, LaunchesOfOneCaptureShareOneAndItsOtherStreamsDoNot) {
   workspaces_->reserve({}, 100);
+  take_those_of_captures();
   FakeBackend::Graph graph;
   begin_capture(stream(1), graph);
   backend_.capturing.insert(stream(2));
@@ -125,8 +170,9 @@ TEST_F(WorkspacesTest, LaunchesOfOneCaptureShareOneAndItsOtherStreamsDoNot) {
 
 TEST_F(WorkspacesTest, CapturesAndStreamsDoNotUseUpEachOthersReserve) {
   workspaces_->reserve({}, 100);
-  std::vector<FakeBackend::Graph> graphs(Workspaces::kCaptureSpares + 1);
-  for (std::size_t i = 0; i < Workspaces::kCaptureSpares; ++i) EXPECT_NE(captured(stream(1), graphs[i]), 0U);
+  take_those_of_captures();
+  std::vector<FakeBackend::Graph> graphs(Workspaces::kLoanSpares + 1);
+  for (std::size_t i = 0; i < Workspaces::kLoanSpares; ++i) EXPECT_NE(captured(stream(1), graphs[i]), 0U);
   EXPECT_EQ(captured(stream(1), graphs.back()), 0U);
   EXPECT_NE(workspaces_->find(stream(7), 100), 0U);
   workspaces_->reserve({}, 100);
@@ -153,8 +199,10 @@ TEST_F(WorkspacesTest, AreNoMoreThanTheMost) {
 
 TEST_F(WorkspacesTest, AreFreedWithTheDispatcherAndAGraphMayComeLater) {
   workspaces_->reserve({}, 100);
+  take_those_of_captures();
   FakeBackend::Graph graph;
   EXPECT_NE(captured(stream(1), graph), 0U);
+  EXPECT_EQ(graph.on_destruction.size(), 1U);
   EXPECT_GT(backend_.named(0).live_allocations(), 0U);
   workspaces_.reset();
   EXPECT_EQ(backend_.named(0).live_allocations(), 0U);
