@@ -74,6 +74,9 @@ class Measurer {
   std::optional<Problem> problem_;
   int max_launches_ = 0;
   Rotation rotation_;
+  /// A replay begins with what the one before left in L2: lines that it must first write out. Where that tells, each
+  /// candidate is replayed once untimed before its sample, so that none starts from another's.
+  bool starts_count_ = false;
   std::map<std::string, std::unique_ptr<Batch>> batches_;
   std::mt19937_64 random_;
 };

@@ -228,7 +228,8 @@ TEST_F(MeasureTest, FinalistsAreNotRecordedAgain) {
 TEST_F(MeasureTest, TimesBelowTheMemorysReachAreDropped) {
   add({kLargeFloorUs * 1.01});
   add({kLargeFloorUs * 0.99});
-  add({kLargeFloorUs * 1.5, kLargeFloorUs * 1.5, kLargeFloorUs * 0.5, kLargeFloorUs * 1.5});  // probe, first, samples
+  // Probe, first, and before each sample an untimed replay.
+  add({kLargeFloorUs * 1.5, kLargeFloorUs * 1.5, kLargeFloorUs * 1.5, kLargeFloorUs * 0.5, kLargeFloorUs * 1.5});
   const auto results = measurer_.time(kLarge, candidates_, plan(4, 0, 1));
   EXPECT_THAT(results[0].samples_us, SizeIs(4));
   EXPECT_EQ(results[0].error, std::nullopt);
@@ -236,6 +237,22 @@ TEST_F(MeasureTest, TimesBelowTheMemorysReachAreDropped) {
   EXPECT_THAT(results[1].error.value_or(""), HasSubstr("64 GB/s"));
   EXPECT_THAT(results[2].samples_us, SizeIs(3));
   EXPECT_EQ(results[2].error, std::nullopt);
+}
+
+TEST_F(MeasureTest, NoSampleOfALargeMatrixStartsFromWhatAnotherCandidateLeftInL2) {
+  add({200});
+  add({200});
+  add({200});
+  const LoadedKernel* previous = nullptr;
+  device_.time_us = [&](const Launch& launch) {
+    const bool after_dirty = previous == candidates_[1].kernel;
+    previous = launch.kernel;
+    return after_dirty ? 210.0 : 200.0;
+  };
+  const auto results = measurer_.time(kLarge, candidates_, plan(20, 0, 1));
+  EXPECT_THAT(results[0].samples_us, ::testing::AllOf(SizeIs(20), Each(200.0)));
+  EXPECT_THAT(results[1].samples_us, ::testing::AllOf(SizeIs(20), Each(210.0)));
+  EXPECT_THAT(results[2].samples_us, ::testing::AllOf(SizeIs(20), Each(200.0)));
 }
 
 TEST_F(MeasureTest, CachedDataMayBeFasterThanMemory) {
