@@ -1,6 +1,7 @@
 #include "variants/vector_kernel.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "support/dtype.hpp"
 #include "support/error.hpp"
@@ -102,24 +103,28 @@ Support VectorKernel::supports(const Problem& problem, const Constants& constant
 
 std::int64_t VectorKernel::capacity_N(DType dtype, const Constants& constants) const {
   const std::int64_t items = value_of(constants, capacity_axis());
-  return items * unit(dtype) * value_of(constants, "LANES") + elements_beside(dtype, items);
+  const std::int64_t lanes = value_of(constants, "LANES");
+  return items * unit(dtype) * lanes + elements_beside(dtype, lanes, items);
 }
 
 /// Elements of the longest row beyond those that its lanes' items hold.
-std::int64_t VectorKernel::elements_beside(DType dtype, std::int64_t items) const {
+std::int64_t VectorKernel::elements_beside(DType dtype, std::int64_t lanes, std::int64_t items) const {
   // share.cuh has places for them.
   if (traits_.place == RowPlace::lanes) return vector_elements(dtype) - 1;
-  // A row that begins in the middle of a word needs one more.
-  return dtype != DType::f32 && items % 2 == 0 ? -1 : 0;
+  // Where lanes share a row by words, one that begins in the middle of a word needs one more.
+  return lanes > 1 && dtype != DType::f32 && items % 2 == 0 ? -1 : 0;
 }
 
 std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) const {
   return capacity_N(dtype, constants);
 }
 
+/// Half of what the lanes can hold at least. Those that take a vector's elements one each are the fastest for a few
+/// rows shorter than a vector.
 std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {
   const std::int64_t lanes = value_of(constants, "LANES");
-  return lanes == 1 ? 1 : lanes * unit(dtype) / 2 + 1;
+  if (lanes == 1 || (traits_.place == RowPlace::lanes && lanes == vector_elements(dtype))) return 1;
+  return lanes * unit(dtype) / 2 + 1;
 }
 
 Constants VectorKernel::with_defaults(const Problem& problem, Constants constants, std::int64_t threads) const {
@@ -130,7 +135,7 @@ Constants VectorKernel::with_defaults(const Problem& problem, Constants constant
   while (lanes < kWarpThreads && lanes * kItemsOfLane * elements < problem.N) lanes *= 2;
   lanes = constants.try_emplace("LANES", lanes).first->second;
   std::int64_t items = std::max<std::int64_t>(1, problem.N / (elements * lanes));
-  if (items * elements * lanes + elements_beside(problem.dtype, items) < problem.N) ++items;
+  if (items * elements * lanes + elements_beside(problem.dtype, lanes, items) < problem.N) ++items;
   constants.try_emplace(capacity_axis(), items);
   constants.try_emplace("STREAM", 1);
   if (traits_.place == RowPlace::lanes) constants.try_emplace("ROWS", 1);
@@ -178,18 +183,23 @@ bool VectorKernel::worthwhile_lanes(const Constants& constants, std::int64_t ele
   return lanes == kWarpThreads || items <= 4;
 }
 
-/// A few rounds of rows for every lane; each capacity in few ways. Elements of 16 bits go by two in a word, so that a
-/// lane takes more of them.
+/// A few rounds of rows for every lane; each capacity in few ways. Elements of 16 bits go by two in a word, so that one
+/// of several lanes takes more of them.
 bool VectorKernel::worthwhile_tile(DType dtype, const Constants& constants) const {
   const std::int64_t lanes = value_of(constants, "LANES");
   const std::int64_t items = value_of(constants, "ITEMS");
   const std::int64_t threads = value_of(constants, "THREADS");
   if (threads != kDefaultThreads || value_of(constants, "STREAM") == 0) return false;
   const std::int64_t needed = value_of(constants, "TILE_ROWS") * lanes;
-  if (needed != threads && needed != 2 * threads && needed != 4 * threads) return false;
+  const auto rounds_are = [&](std::initializer_list<std::int64_t> some) {
+    return std::any_of(some.begin(), some.end(), [&](std::int64_t rounds) { return needed == rounds * threads; });
+  };
+  // Of the short rows of one lane many are worth a block where there are many.
+  if (lanes == 1) return rounds_are({1, 4, 8}) && items <= 16;
+  if (!rounds_are({1, 2, 4})) return false;
   const bool narrow = dtype != DType::f32;
   if (items < 8 || (narrow && items % 2 != 0)) return false;
-  return lanes == kWarpThreads || (lanes > 1 && items < (narrow ? 25 : 16));
+  return lanes == kWarpThreads || items < (narrow ? 25 : 16);
 }
 
 std::vector<Constants> VectorKernel::enumerate(DType dtype, const Ladders& ladders, const Target& target) const {
@@ -222,6 +232,7 @@ std::vector<Constants> VectorKernel::extremes(DType dtype, const Target& target)
     }
     case RowPlace::tile:
       result = {{{"THREADS", kWarpThreads}, {"LANES", 1}, {"ITEMS", 1}, {"TILE_ROWS", 1}, {"STREAM", 0}},
+                {{"THREADS", 64}, {"LANES", 1}, {"ITEMS", 6}, {"TILE_ROWS", 150}, {"STREAM", 1}},
                 {{"THREADS", kDefaultThreads}, {"LANES", 8}, {"ITEMS", 10}, {"TILE_ROWS", 37}, {"STREAM", 1}}};
       add_largest({{"THREADS", 1024}, {"LANES", 32}, {"TILE_ROWS", 16}, {"STREAM", 0}});
       break;

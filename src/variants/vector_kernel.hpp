@@ -54,7 +54,7 @@ class VectorKernel : public Variant {
  private:
   const char* capacity_axis() const;     ///< "VEC_ITEMS" or "ITEMS".
   std::int64_t unit(DType dtype) const;  ///< Elements that one of it stands for.
-  std::int64_t elements_beside(DType dtype, std::int64_t items) const;
+  std::int64_t elements_beside(DType dtype, std::int64_t lanes, std::int64_t items) const;
   std::int64_t registers(DType dtype, const Constants& constants) const;
   bool worthwhile(DType dtype, const Constants& constants, const Target& target) const;
   bool worthwhile_lanes(const Constants& constants, std::int64_t elements, const Target& target) const;

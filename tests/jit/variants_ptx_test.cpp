@@ -161,6 +161,19 @@ TEST_P(VariantsPtx, TilesMoveVectorsAndComputeOneExponentialPerElement) {
   }
 }
 
+// Once in the code for a row that has as many elements as a lane has places, once in that for a shorter one.
+TEST_P(VariantsPtx, TilesOfOneLanePerRowComputeOneExponentialPerElementWithoutShuffles) {
+  SKIP_WITHOUT_NVRTC();
+  for (const DType dtype : kDTypes) {
+    const Constants constants{{"ITEMS", 3}, {"LANES", 1}, {"STREAM", 1}, {"THREADS", 128}, {"TILE_ROWS", 1024}};
+    const auto kernel = code_of_type("tile", dtype, constants);
+    EXPECT_FALSE(ptx::find(kernel, "ld.global.cs.v4").empty() && ptx::find(kernel, "cp.async").empty());
+    EXPECT_FALSE(ptx::find(kernel, "st.global.cs.v4").empty());
+    EXPECT_EQ(ptx::find(kernel, "ex2.approx.ftz.f32").size(), 2 * 3u);
+    EXPECT_TRUE(ptx::find(kernel, "shfl").empty());
+  }
+}
+
 // The estimate of VectorKernel::supports() is on the safe side where registers are what bounds a row.
 TEST_P(VariantsPtx, VectorRowsAtTheLimitOfRegistersStayThere) {
   SKIP_WITHOUT_NVRTC();

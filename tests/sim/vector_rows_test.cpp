@@ -165,6 +165,7 @@ TEST(VectorRows, WhatAThreadReadsInManyStepsIsSummedAccurately) {
 TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {
   const Constants all[] = {{{"LANES", 8}, {"ROWS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 3}},
                            {{"ITEMS", 10}, {"LANES", 8}, {"STREAM", 1}, {"THREADS", 64}, {"TILE_ROWS", 3}},
+                           {{"ITEMS", 80}, {"LANES", 1}, {"STREAM", 1}, {"THREADS", 32}, {"TILE_ROWS", 3}},
                            {{"BLOCKS", 1}, {"SHARED_ITEMS", 0}, {"STREAM", 0}, {"THREADS", 64}, {"VEC_ITEMS", 1}},
                            {{"BLOCKS", 1}, {"SHARED_ITEMS", 1}, {"STREAM", 1}, {"THREADS", 32}, {"VEC_ITEMS", 1}},
                            {{"BLOCKS", 1}, {"PARTS", 3}, {"STREAM", 0}, {"THREADS", 32}, {"VEC_ITEMS", 2}},
@@ -175,7 +176,7 @@ TEST(VectorRows, TouchNothingOutsideOfTheMatrix) {
                             {"STREAM", 0},
                             {"THREADS", 32},
                             {"VEC_ITEMS", 1}}};
-  const char* const ids[] = {"lanes", "tile", "held", "held", "map_merge", "split"};
+  const char* const ids[] = {"lanes", "tile", "tile", "held", "held", "map_merge", "split"};
   for (std::size_t i = 0; i < std::size(all); ++i) {
     for (const DType dtype : kDTypes) {
       const Loaded loaded{{ids[i], all[i], dtype}};

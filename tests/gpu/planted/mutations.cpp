@@ -151,12 +151,29 @@ std::vector<Trap> row_traps() {
 std::vector<Trap> tile_traps() {
   const std::string_view tile = "tile ITEMS=10 LANES=8 STREAM=0 THREADS=64 TILE_ROWS=11";
   const std::string_view tile_f16 = "tile f16 ITEMS=10 LANES=8 STREAM=1 THREADS=64 TILE_ROWS=11";
+  const std::string_view of_lanes = "tile ITEMS=6 LANES=1 STREAM=0 THREADS=64 TILE_ROWS=150";
+  const std::string_view of_lanes_bf16 = "tile bf16 ITEMS=6 LANES=1 STREAM=1 THREADS=64 TILE_ROWS=150";
   return {
       {"neighbours_not_masked",
        {tile, tile_f16},
        {{" && position(i) + kPerWord <= end", ""}},
        Effect::fails,
        "got|sums to|uninitialised|out of bounds|ILLEGAL_ADDRESS"},
+      {"shorter_rows_taken_for_whole",
+       {of_lanes, of_lanes_bf16},
+       {{"return WHOLE || i < n;", "return true;"}},
+       Effect::fails,
+       "got|sums to|race|uninitialised|out of bounds|past the end"},
+      {"elements_of_a_lane_not_stored",
+       {of_lanes, of_lanes_bf16},
+       {{"if (holds(i)) first[i] = Type::store(v[i]);", "if (holds(i) && i > 0) first[i] = Type::store(v[i]);"}},
+       Effect::fails,
+       "got|sums to"},
+      {"last_rows_of_a_tile_not_computed",
+       {of_lanes},
+       {{"row / kGroups * kGroups < TILE_ROWS", "row / kGroups * kGroups + kGroups < TILE_ROWS"}},
+       Effect::fails,
+       "got|sums to"},
       {"neighbours_overwritten",
        {tile},
        {{"if (same_skew && whole(at)) {", "if (same_skew) {"}},

@@ -47,6 +47,7 @@ TEST(VectorKernel, TileOfA16BitTypeKeepsOneElementForARowThatBeginsWithinAWord) 
   EXPECT_EQ(tile.capacity_N(DType::f32, kTile), 80);
   EXPECT_EQ(tile.capacity_N(DType::f16, kTile), 79);
   EXPECT_EQ(tile.capacity_N(DType::bf16, with(kTile, "ITEMS", 11)), 88) << "its lanes have words for 96";
+  EXPECT_EQ(tile.capacity_N(DType::bf16, with(kTile, "LANES", 1)), 10) << "a lane with its own rows takes elements";
   for (const std::int64_t N : {79, 80, 81}) {
     const Problem problem{DType::bf16, 7, N};
     EXPECT_TRUE(tile.supports(problem, tile.complete(problem, {{"LANES", 8}}, kT4), kT4)) << N;
@@ -130,6 +131,35 @@ TEST(VectorKernel, FewerLanesThanAWarpTakeUpToFourVectorsEach) {
   const std::set<std::int64_t> few{1, 3, 4}, all{1, 3, 4, 5, 8};
   EXPECT_EQ(items, (decltype(items){{1, few}, {8, few}, {16, few}, {32, all}}));
   EXPECT_EQ(streams, (std::set<std::int64_t>{0, 1}));
+}
+
+TEST(VectorKernel, ATileOfOneLanePerRowIsTriedWithFewAndManyShortRows) {
+  const Ladders ladders{{"THREADS", {128, 256}},
+                        {"LANES", {1, 2}},
+                        {"ITEMS", {3, 4, 8, 16, 20}},
+                        {"TILE_ROWS", {64, 128, 256, 512, 1024}},
+                        {"STREAM", {1}}};
+  for (const DType dtype : kDTypes) {
+    std::map<std::int64_t, std::set<std::int64_t>> items, rows;
+    for (const Constants& one : registry().at("tile").enumerate(dtype, ladders, kH200)) {
+      items[one.at("LANES")].insert(one.at("ITEMS"));
+      rows[one.at("LANES")].insert(one.at("TILE_ROWS"));
+    }
+    EXPECT_EQ(items[1], (std::set<std::int64_t>{3, 4, 8, 16}));
+    EXPECT_EQ(rows[1], (std::set<std::int64_t>{128, 512, 1024}));
+    EXPECT_EQ(items[2], dtype == DType::f32 ? (std::set<std::int64_t>{8}) : (std::set<std::int64_t>{8, 16, 20}));
+    EXPECT_EQ(rows[2], (std::set<std::int64_t>{64, 128, 256}));
+  }
+}
+
+TEST(VectorKernel, LanesThatTakeAVectorsElementsOneEachAreWorthwhileForTheShortestRows) {
+  const Variant& lanes = registry().at("lanes");
+  EXPECT_EQ(lanes.worthwhile_N(DType::f32, with(kLanes, "LANES", 4)), 1);
+  EXPECT_EQ(lanes.worthwhile_N(DType::bf16, kLanes), 1);
+  EXPECT_EQ(lanes.worthwhile_N(DType::f32, kLanes), 17);
+  EXPECT_EQ(lanes.worthwhile_N(DType::f32, with(kLanes, "LANES", 2)), 5);
+  EXPECT_EQ(registry().at("tile").worthwhile_N(DType::bf16, kTile), 5);
+  EXPECT_EQ(registry().at("tile").worthwhile_N(DType::bf16, with(kTile, "LANES", 1)), 1);
 }
 
 TEST(VectorKernel, HasAKernelThatReducesOnceAndDoesNothingElse) {
