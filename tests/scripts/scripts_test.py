@@ -156,6 +156,22 @@ class ResultTables(ScriptTest):
         self.assertIn("cudnn: geometric mean of time over limit 1.250, worst 1.25, over 1 shapes", long)
         self.assertIn("| 1x9 | 2.00 | 8.00 | 4.00 | **3.00** | 1.500 | 0.75 (cudnn) | 3.10 | 2.50 |\n", short)
 
+    def test_several_runs_are_taken_together(self):
+        runs = [self.write(f"{i}.json", json.dumps({"device": "H200", "dtype": "f32", "rows": rows})) for i, rows in enumerate([
+            [self.ROWS[0], self.ROWS[2]],
+            [dict(self.ROWS[2], ours=3.5), dict(self.ROWS[0], ours=26.0, limit=19.0)],
+            [dict(self.ROWS[0], ours=24.0, torch=None), dict(self.ROWS[2], torch_bad=True)],
+        ])]
+        result = self.run_script("result_tables.py", *runs)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("| 64x64 | 20.00 | - | 25.00 | **24.00** | 1.200 | 0.96 (cudnn) |\n", result.stdout)
+        self.assertIn("| 1x9 | 2.00 | - | 4.00 | **3.00** | 1.500 | 0.75 (cudnn) |\n", result.stdout)
+        _, differ = result.stdout.split("### f32, what 3 runs differ by")
+        self.assertIn("| 64x64 | 1.050, 1.368, 1.200 | 0.840, 1.040, 0.960 | 0.960 |\n", differ)
+        self.assertNotIn("1x9", differ)  # no peer is near
+        self.assertIn("15 us or more: geometric mean of time over limit of each run 1.050, 1.368, 1.200\n", differ)
+        self.assertIn("shorter: geometric mean of time over limit of each run 1.500, 1.750, 1.500\n", differ)
+
     def test_a_shape_that_we_refused_counts_nowhere(self):
         result = self.run_script("result_tables.py", self.results([dict(self.ROWS[0], ours=None), self.ROWS[1]]))
         self.assertEqual(result.returncode, 0, result.stderr)
