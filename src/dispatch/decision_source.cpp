@@ -85,6 +85,17 @@ void log_staleness(const table::Table& table, const DeviceInfo& device) {
   }
 }
 
+void log_too_large(const Decisions& decisions, const DeviceInfo& device) {
+  const std::vector<Candidate>& all = decisions.candidates();
+  const auto first = std::find_if(all.begin(), all.end(), [](const Candidate& one) { return one.max_M == 0; });
+  if (first == all.end()) return;
+  const auto count = std::count_if(first, all.end(), [](const Candidate& one) { return one.max_M == 0; });
+  log(LogLevel::warn,
+      "{} kernels of the table in use have more blocks wait for each other than the {} SMs of {} hold, e.g. {}: others "
+      "take their place; softmax-tune --arch {} on it makes a table of its own",
+      count, device.sm_count, describe(device), to_string(first->config), device.arch);
+}
+
 }  // namespace
 
 DecisionSource::DecisionSource(const DispatcherOptions& options, const Registry& variants)
@@ -104,7 +115,9 @@ Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* devi
   if (!forced_.empty()) return Decisions::forced(forced_, target, *variants_);
   table::Table table = table_for(target);
   if (device) log_staleness(table, *device);
-  return Decisions::from_table(std::move(table), target, *variants_);
+  Decisions decisions = Decisions::from_table(std::move(table), target, *variants_);
+  if (device) log_too_large(decisions, *device);
+  return decisions;
 }
 
 std::optional<std::string> DecisionSource::table_arch() const {

@@ -34,7 +34,10 @@ Candidate make_candidate(const Variant& variant, Config config, const Target& ta
   return candidate;
 }
 
-Candidate candidate_of(const table::Kernel& kernel, const Target& target, const Registry& variants) {
+/// A kernel whose blocks wait for each other exists on a device with as many SMs as the table's, and not on one of the
+/// architecture with fewer: there it serves nothing, and others take its rows.
+Candidate candidate_of(const table::Kernel& kernel, const Target& target, int sm_count_of_table,
+                       const Registry& variants) {
   const Variant* variant = variants.find(kernel.config.variant);
   if (!variant) {
     throw_error(StatusCode::bad_table, "kernel {}: this version has no variant '{}'; retune with softmax-tune",
@@ -49,7 +52,11 @@ Candidate candidate_of(const table::Kernel& kernel, const Target& target, const 
     throw_error(StatusCode::bad_table, "kernel {}: {} does not compute {}; name another variant", kernel.name,
                 variant->id(), to_string(kernel.config.dtype));
   }
-  if (const Support support = variant->supports(kernel.config.dtype, kernel.config.constants, target); !support) {
+  const auto supported_by = [&](int sm_count) {
+    return variant->supports(kernel.config.dtype, kernel.config.constants, Target{target.limits, sm_count});
+  };
+  const Support support = supported_by(target.sm_count);
+  if (!support && !supported_by(sm_count_of_table)) {
     throw_error(StatusCode::bad_table, "kernel {} ({}) does not exist on {}: {}; retune with softmax-tune", kernel.name,
                 to_string(kernel.config), target.limits.arch, support.reason);
   }
@@ -57,6 +64,7 @@ Candidate candidate_of(const table::Kernel& kernel, const Target& target, const 
   candidate.code_hash = kernel.code_hash;
   candidate.verification = kernel.verification;
   if (kernel.verification) candidate.max_N = std::min(candidate.max_N, kernel.verification->N_to);
+  if (!support) candidate.max_M = candidate.max_N = 0;
   return candidate;
 }
 
@@ -66,7 +74,7 @@ Decisions Decisions::from_table(table::Table table, const Target& target, const 
   Decisions decisions;
   decisions.table_ = std::move(table);
   for (const table::Kernel& kernel : decisions.table_.kernels) {
-    decisions.add(candidate_of(kernel, target, variants));
+    decisions.add(candidate_of(kernel, target, decisions.table_.device.sm_count, variants));
   }
   decisions.add_runner_ups();
   decisions.add_unbounded(target);

@@ -21,7 +21,7 @@ struct Candidate {
   const Variant* variant = nullptr;
   Config config;           ///< Every axis, launch parameters included.
   Macros macros;           ///< What it is compiled with.
-  std::int64_t max_M = 0;  ///< The most rows that one launch covers.
+  std::int64_t max_M = 0;  ///< The most rows that one launch covers; 0 where the device has too few SMs for it.
   std::int64_t max_N = 0;  ///< The longest row that it computes within the accuracy rule.
   std::string code_hash;   ///< Of the code that `verification` is about; empty where the table has none.
   std::optional<table::VerificationRecord> verification;
@@ -33,8 +33,9 @@ struct Candidate {
 /// it cannot be used. Immutable, so that any number of threads may read it.
 class Decisions {
  public:
-  /// Of a table that was read or passes validate(). Throws Error(bad_table) for a kernel that the target or its variant
-  /// does not support.
+  /// Of a table that was read or passes validate(). Throws Error(bad_table) for a kernel that the target's architecture
+  /// or its variant does not support. One that needs as many SMs as the table's device has, and the target has not,
+  /// serves nothing.
   static Decisions from_table(table::Table table, const Target& target, const Registry& variants = registry());
   /// One configuration of each type for every shape. Throws Error(unsupported) where the target supports none of them.
   static Decisions forced(const std::vector<Config>& configs, const Target& target,

@@ -132,5 +132,23 @@ TEST(Decisions, TableKernelsThatMustNotBeDispatchedAreRefused) {
   EXPECT_THAT(message_of("v7 THREADS=100 VEC_ITEMS=1"), ::testing::HasSubstr("THREADS"));
 }
 
+/// A table of a GPU with 132 SMs on one of the architecture with 8, as a part of such a GPU has.
+TEST(Decisions, KernelsForMoreMultiprocessorsGiveWayToOthers) {
+  constexpr char kTogether[] = "split BLOCKS=1 GRID=132 PARTS=32 SHARED_ITEMS=0 STREAM=1 THREADS=1024 VEC_ITEMS=2";
+  constexpr char kAlone[] = "held BLOCKS=1 SHARED_ITEMS=0 STREAM=1 THREADS=1024 VEC_ITEMS=8";
+  table::Table table = make_table({{4096, kAlone}, {table::kOpen, kTogether}});
+  table.device.sm_count = 132;
+  const Problem problem{DType::f32, 4, 8192};
+  const Decisions there = Decisions::from_table(table, {arch_limits("sm_90"), 132});
+  EXPECT_EQ(order(there, problem, table::Alignment::aligned).front(), kTogether);
+  const auto here = order(Decisions::from_table(table, sm_90()), problem, table::Alignment::aligned);
+  EXPECT_THAT(here, ::testing::Not(::testing::Contains(kTogether)));
+  EXPECT_EQ(here.front(), kAlone);
+  table.device.sm_count = 8;
+  EXPECT_THAT(error_of(StatusCode::bad_table, [&] { Decisions::from_table(table, sm_90()); }),
+              ::testing::HasSubstr("GRID=132"))
+      << "it can't have been measured there";
+}
+
 }  // namespace
 }  // namespace softmax_dispatch::testing
