@@ -1,5 +1,7 @@
 #include "dispatch/decision_source.hpp"
 
+#include <softmax_dispatch/version.h>
+
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -9,8 +11,10 @@
 #include "support/dtype.hpp"
 #include "support/error.hpp"
 #include "support/files.hpp"
+#include "support/hash.hpp"
 #include "support/log.hpp"
 #include "support/text.hpp"
+#include "table/snapshot.hpp"
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch::runtime {
@@ -18,6 +22,14 @@ namespace {
 
 bool is_known_variant(std::string_view id) {
   return registry().find(id) != nullptr;
+}
+
+/// Of a table's text as this version of the library reads it, with the variants that it knows.
+std::string snapshot_key(std::string_view text) {
+  Hasher hasher;
+  hasher.add("table").add(table::kSnapshotFormat).add(SOFTMAX_DISPATCH_VERSION);
+  for (const Variant* variant : registry().all()) hasher.add(variant->id());
+  return hasher.add(text).hex();
 }
 
 /// The configuration for the type that the text names; where it names none, for every type that the variant computes.
@@ -98,17 +110,28 @@ void log_too_large(const Decisions& decisions, const DeviceInfo& device) {
 
 }  // namespace
 
-DecisionSource::DecisionSource(const DispatcherOptions& options, const Registry& variants)
-    : variants_(&variants), path_(options.table) {
+DecisionSource::DecisionSource(const DispatcherOptions& options, const Registry& variants,
+                               std::shared_ptr<jit::Cache> cache)
+    : variants_(&variants), cache_(std::move(cache)), path_(options.table) {
   if (!options.force.empty()) forced_ = parse_forced(options.force, variants);
   if (path_.empty()) return;
-  table_ = table::read(read_file(path_), path_, is_known_variant);
+  table_ = read(read_file(path_), path_);
   // What the table's own architecture does not support is an error of the table, whichever device asks first.
   try {
     Decisions::from_table(*table_, Target{arch_limits(table_->device.arch), table_->device.sm_count}, variants);
   } catch (const Error& error) {
     throw_error(StatusCode::bad_table, "{}: {}", path_, error.what());
   }
+}
+
+table::Table DecisionSource::read(std::string_view text, const std::string& name) const {
+  if (!cache_) return table::read(text, name, is_known_variant);
+  const std::string key = snapshot_key(text);
+  if (const std::optional<std::string> bytes = cache_->get(key))
+    if (std::optional<table::Table> table = table::from_snapshot(*bytes)) return *std::move(table);
+  table::Table table = table::read(text, name, is_known_variant);
+  cache_->put(key, table::to_snapshot(table));
+  return table;
 }
 
 Decisions DecisionSource::decisions(const Target& target, const DeviceInfo* device) const {
@@ -140,7 +163,7 @@ table::Table DecisionSource::table_for(const Target& target) const {
   if (table_) {
     table = *table_;
   } else if (const auto text = table::shipped(arch)) {
-    table = table::read(*text, "shipped table for " + arch, is_known_variant);
+    table = read(*text, "shipped table for " + arch);
   }
   if (table.device.arch.empty()) table.device.arch = arch;
   add_rule(table, target, *variants_);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/error.hpp"
+#include "variants/axes.hpp"
 #include "variants/registry.hpp"
 
 namespace softmax_dispatch::runtime {
@@ -16,6 +17,9 @@ std::int64_t most_rows(const Variant& variant, const Config& config, const Targe
     return static_cast<bool>(variant.supports(Problem{config.dtype, M, 1}, config.constants, target));
   };
   if (supports(kUnbounded)) return kUnbounded;
+  // Mostly as many as the grid's blocks have: a search asks sixty times, each time with a text that says why not.
+  const std::int64_t of_grid = variant.rows_per_block(config.constants) * kMostBlocks;
+  if (supports(of_grid) && !supports(of_grid + 1)) return of_grid;
   std::int64_t most = 0, too_many = kUnbounded;
   while (too_many - most > 1) {
     const std::int64_t middle = most + (too_many - most) / 2;

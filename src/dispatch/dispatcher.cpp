@@ -4,7 +4,9 @@
 
 #include "dispatch/device_choice.hpp"
 #include "dispatch/impl.hpp"
+#include "jit/cache.hpp"
 #include "support/error.hpp"
+#include "variants/registry.hpp"
 
 namespace softmax_dispatch {
 namespace {
@@ -21,7 +23,7 @@ Dispatcher& Dispatcher::operator=(Dispatcher&&) noexcept = default;
 
 Status Dispatcher::create(const DispatcherOptions& options, Dispatcher& out) noexcept {
   return guarded([&] {
-    runtime::DecisionSource source(options);
+    runtime::DecisionSource source(options, registry(), jit::Cache::user_default());
     runtime::Backend& backend = runtime::backend_for(options, source);
     out.impl_ = std::make_unique<Impl>(std::move(source), backend);
   });

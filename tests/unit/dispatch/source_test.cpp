@@ -1,7 +1,12 @@
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <memory>
+
 #include "dispatch/decision_source.hpp"
+#include "support/files.hpp"
 #include "support/log.hpp"
+#include "table/snapshot.hpp"
 #include "unit/dispatch/fixture.hpp"
 
 namespace softmax_dispatch::testing {
@@ -53,6 +58,48 @@ TEST(Source, TableForAnotherArchitectureNamesBothAndTheNextStep) {
   }
   FakeBackend::current = 0;
   EXPECT_NO_THROW(matrices.dispatch(*dispatcher)) << "the table's own architecture is served all the same";
+}
+
+/// The first kernel for rows of 64.
+std::string first_choice(const DecisionSource& source) {
+  const runtime::Decisions decisions = source.decisions({arch_limits("sm_90"), 8});
+  std::string first;
+  decisions.visit({DType::f32, 8, 64}, table::Alignment::aligned, [&](int index) {
+    first = to_string(decisions.candidates()[static_cast<std::size_t>(index)].config);
+    return true;
+  });
+  return first;
+}
+
+TEST(Source, ATableThatWasReadComesFromTheCache) {
+  const TemporaryDirectory folder;
+  const auto cache = std::make_shared<jit::Cache>(folder.path() / "cache");
+  const TableFile file(make_table({{table::kOpen, kLong}}));
+  const auto choice = [&] { return first_choice(DecisionSource({file.path(), ""}, registry(), cache)); };
+  EXPECT_EQ(choice(), kLong);
+  ASSERT_EQ(cache->usage().entries, 1U);
+  const std::filesystem::path entry = std::filesystem::directory_iterator(cache->directory())->path();
+  // Another table in its place shows that the text is not read again.
+  constexpr char kOther[] = "unbounded THREADS=1024";
+  cache->put(entry.stem(), table::to_snapshot(make_table({{table::kOpen, kOther}})));
+  EXPECT_EQ(choice(), kOther);
+  // An entry that is none is made anew.
+  cache->put(entry.stem(), "no snapshot");
+  EXPECT_EQ(choice(), kLong);
+  EXPECT_EQ(cache->get(entry.stem()), table::to_snapshot(make_table({{table::kOpen, kLong}})));
+  // Another text is another table.
+  const TableFile edited(table::write(make_table({{table::kOpen, kOther}})));
+  EXPECT_EQ(first_choice(DecisionSource({edited.path(), ""}, registry(), cache)), kOther);
+  EXPECT_EQ(cache->usage().entries, 2U);
+}
+
+TEST(Source, ATableThatIsRefusedIsNotCached) {
+  const TemporaryDirectory folder;
+  const auto cache = std::make_shared<jit::Cache>(folder.path() / "cache");
+  const TableFile file(std::string("schema: 99\n"));
+  for (int i = 0; i < 2; ++i)
+    error_of(StatusCode::bad_table, [&] { DecisionSource({file.path(), ""}, registry(), cache); });
+  EXPECT_EQ(cache->usage().entries, 0U);
 }
 
 /// What a dispatcher says on stderr, over two kernels and several calls.
