@@ -56,10 +56,12 @@ std::uint64_t current_context() {
 
 void when_destroyed(void* graph, void (*f)(void*), void* argument) {
   CUuserObject object = nullptr;
-  check(driver().UserObjectCreate(&object, argument, f, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC),
-        "create an object for a graph");
-  const CUresult result =
-      driver().GraphRetainUserObject(static_cast<CUgraph>(graph), object, 1, CU_GRAPH_USER_OBJECT_MOVE);
+  CUresult result = driver().UserObjectCreate(&object, argument, f, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+  if (result != CUDA_SUCCESS) {
+    f(argument);
+    check(result, "create an object for a graph");
+  }
+  result = driver().GraphRetainUserObject(static_cast<CUgraph>(graph), object, 1, CU_GRAPH_USER_OBJECT_MOVE);
   if (result == CUDA_SUCCESS) return;
   driver().UserObjectRelease(object, 1);  // calls f
   check(result, "give an object to a graph");

@@ -200,5 +200,15 @@ TEST_F(CudaStream, CallsAtOnceWhereTheGraphRefuses) {
   EXPECT_EQ(state().live_user_objects, 0);
 }
 
+TEST_F(CudaStream, CallsAtOnceWhereThereIsNoObject) {
+  driver().StreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_GLOBAL);
+  state().user_object_result = CUDA_ERROR_OUT_OF_MEMORY;
+  EXPECT_THAT(
+      error_of(StatusCode::device, [&] { when_destroyed(stream_use(stream_.get()).graph, &count, &destroyed_); }),
+      HasSubstr("create an object for a graph"));
+  EXPECT_EQ(destroyed_, 1);
+  end_capture();
+}
+
 }  // namespace
 }  // namespace softmax_dispatch::cuda

@@ -318,6 +318,7 @@ const std::map<std::string, void*>& entry_points() {
          return CUDA_SUCCESS;
        })},
       {"cuUserObjectCreate", address_of(+[](CUuserObject* object, void* argument, CUhostFn f, unsigned, unsigned) {
+         if (g_state.user_object_result != 0) return static_cast<CUresult>(g_state.user_object_result);
          *object = handle_of<CUuserObject>(new UserObject(argument, [f](void* of) {
            --g_state.live_user_objects;
            f(of);

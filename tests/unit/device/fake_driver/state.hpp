@@ -16,6 +16,7 @@ struct FakeDriverState {
   int occupancy_result = 0;            ///< Of cuOccupancyMaxActiveClusters.
   int blocks_per_sm = 2;               ///< That the occupancy functions find; clusters: on each pair of SMs.
   int retain_result = 0;               ///< Of cuGraphRetainUserObject.
+  int user_object_result = 0;          ///< Of cuUserObjectCreate().
   bool other_stream_captures = false;  ///< A stream of somebody else, ordered with the legacy default stream.
 
   // Seen.
