@@ -119,6 +119,12 @@ std::int64_t VectorKernel::accurate_N(DType dtype, const Constants& constants) c
   return capacity_N(dtype, constants);
 }
 
+/// Fewer lanes than a vector has elements take those beside the vectors one after another.
+std::int64_t VectorKernel::unaligned_N(DType dtype, const Constants& constants) const {
+  const bool slow = traits_.place == RowPlace::lanes && value_of(constants, "LANES") < vector_elements(dtype);
+  return slow ? 0 : accurate_N(dtype, constants);
+}
+
 /// Half of what the lanes can hold at least. Those that take a vector's elements one each are the fastest for a few
 /// rows shorter than a vector.
 std::int64_t VectorKernel::worthwhile_N(DType dtype, const Constants& constants) const {

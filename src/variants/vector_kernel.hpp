@@ -41,6 +41,7 @@ class VectorKernel : public Variant {
   Support supports(const Problem& problem, const Constants& constants, const Target& target) const override;
   std::int64_t capacity_N(DType dtype, const Constants& constants) const override;
   std::int64_t accurate_N(DType dtype, const Constants& constants) const override;
+  std::int64_t unaligned_N(DType dtype, const Constants& constants) const override;
   std::int64_t worthwhile_N(DType dtype, const Constants& constants) const override;
   Constants complete(const Problem& problem, const Constants& partial, const Target& target) const override;
   /// Without what cannot win: see worthwhile().

@@ -32,6 +32,8 @@ TEST(VectorKernel, LanesHoldLessThanAVectorBesideTheirVectorsWhereverARowBegins)
   EXPECT_EQ(lanes.capacity_N(DType::bf16, kLanes), 192 + 7);
   EXPECT_EQ(lanes.capacity_N(DType::f16, kWarp), 1024 + 7);
   EXPECT_EQ(lanes.unaligned_N(DType::f16, kWarp), 1024 + 7);
+  EXPECT_EQ(lanes.unaligned_N(DType::f32, with(kLanes, "LANES", 4)), 48 + 3);
+  EXPECT_EQ(lanes.unaligned_N(DType::bf16, with(kLanes, "LANES", 4)), 0) << "two elements a lane beside the vectors";
   const auto items = [&](std::int64_t N) {
     return lanes.complete({DType::bf16, 7, N}, {{"LANES", 8}}, kT4).at("VEC_ITEMS");
   };
