@@ -103,9 +103,9 @@ void log_too_large(const Decisions& decisions, const DeviceInfo& device) {
   if (first == all.end()) return;
   const auto count = std::count_if(first, all.end(), [](const Candidate& one) { return one.max_M == 0; });
   log(LogLevel::warn,
-      "{} kernels of the table in use have more blocks wait for each other than the {} SMs of {} hold, e.g. {}: others "
-      "take their place; softmax-tune --arch {} on it makes a table of its own",
-      count, device.sm_count, describe(device), to_string(first->config), device.arch);
+      "kernels of the table in use have more blocks wait for each other than the {} SMs of {} hold ({} of them, e.g. "
+      "{}): others take their place; softmax-tune --arch {} on it makes a table of its own",
+      device.sm_count, describe(device), count, to_string(first->config), device.arch);
 }
 
 }  // namespace

@@ -142,6 +142,19 @@ TEST(Source, StalenessIsSaidOnce) {
   EXPECT_EQ(simulated.verifications, 2);
 }
 
+TEST(Source, KernelsForMoreMultiprocessorsThanThereAreIsSaidOnce) {
+  FakeBackend backend;
+  table::Table table =
+      make_table({{131, "split BLOCKS=1 GRID=132 PARTS=32 SHARED_ITEMS=0 STREAM=1 THREADS=1024 VEC_ITEMS=2"},
+                  {table::kOpen, kLong}});
+  table.device.sm_count = 132;
+  const std::string log = log_of(backend, table);
+  EXPECT_THAT(log,
+              AllOf(HasSubstr("than the 8 SMs of device 0 (fake GPU 0) hold (1 of them, e.g. split BLOCKS=1 GRID=132"),
+                    HasSubstr("softmax-tune --arch sm_90")));
+  EXPECT_EQ(lines(log), 1) << log;
+}
+
 /// Of a table for the device that says of itself what made it.
 table::Table table_of_kind(bool simulated) {
   table::Table table = make_table(three_thresholds());
